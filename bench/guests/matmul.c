@@ -1,0 +1,35 @@
+// Product of square integer matrices, the textbook loops.
+#include "bench.h"
+
+enum { kSize = 192, kPasses = 8 };
+
+typedef uint32_t Matrix[kSize][kSize];
+
+static void multiply(Matrix out, const Matrix a, const Matrix b) {
+  for (int i = 0; i < kSize; i++) {
+    for (int j = 0; j < kSize; j++) {
+      uint32_t sum = 0;
+      for (int k = 0; k < kSize; k++) sum += a[i][k] * b[k][j];
+      out[i][j] = sum;
+    }
+  }
+}
+
+int main(void) {
+  static Matrix a, b, c;
+  uint64_t random = 4, sum = 0;
+  for (int i = 0; i < kSize; i++) {
+    for (int j = 0; j < kSize; j++) {
+      a[i][j] = random_next(&random);
+      b[i][j] = random_next(&random) | 1;
+    }
+  }
+  for (int pass = 0; pass < kPasses / 2; pass++) {
+    multiply(c, a, b);
+    multiply(a, c, b);
+  }
+  for (int i = 0; i < kSize; i++) {
+    for (int j = 0; j < kSize; j++) sum = fold(sum, a[i][j]);
+  }
+  return report("matmul", sum);
+}

@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""The benchmark set: kvrm, qemu-aarch64 and native x86-64 in one run.
+
+    bench/run.py                         five alternating rounds of everything
+    bench/run.py --only sieve --rounds 3
+    bench/run.py --json build/bench/result.json
+
+Times are wall clock of the whole process, start to exit; a program's figure is the median of its
+rounds. Each round runs qemu, kvrm, native, in that order, and all outputs must be equal.
+Sizes are fixed: see bench/README.md.
+"""
+
+import argparse
+import datetime
+import hashlib
+import json
+import math
+import os
+import pathlib
+import platform
+import random
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+REPO = pathlib.Path(__file__).resolve().parents[1]
+OUT = REPO / "build" / "bench"
+SYSROOT = REPO / "build" / "arm64-sysroot"
+BUSYBOX = SYSROOT / "bin" / "busybox"
+FILES = OUT / "files"
+QEMU = ["qemu-aarch64", "-cpu", "neoverse-n1"]
+TEXT_BYTES = {"gzip.txt": 2_000_000, "sha256sum.txt": 10_000_000}
+HELLO_RUNS = 20
+WORDS = "the lane engine device region proposal proof and of to in memory kernel machine branch".split()
+
+# Name, guest program, its arguments.
+GUESTS = [
+    ("crc32", "crc32", []),
+    ("sha256", "sha256", []),
+    ("quicksort", "quicksort", []),
+    ("sieve", "sieve", []),
+    ("matmul", "matmul", []),
+    ("list-1Ki", "list", ["1024"]),
+    ("list-1Mi", "list", ["1048576"]),
+    ("strsearch", "strsearch", []),
+    ("dhry", "dhry", []),
+    ("json", "json", []),
+]
+BUSYBOX_RUNS = [
+    ("busybox-gzip", ["gzip", "-c", "gzip.txt"]),
+    ("busybox-sha256sum", ["sha256sum", "sha256sum.txt"]),
+]
+
+
+def fail(message):
+    sys.exit(f"bench: {message}")
+
+
+def note(message):
+    print(message, file=sys.stderr, flush=True)
+
+
+def prepare():
+    """Build the guests, fetch busybox, write the files. Returns whether busybox is there."""
+    for tool in ("make", "gcc", "aarch64-linux-gnu-gcc", QEMU[0]):
+        if not shutil.which(tool):
+            fail(f"{tool} is needed (packages make gcc gcc-aarch64-linux-gnu qemu-user)")
+    if subprocess.run(["make", "-s", "-C", str(REPO / "bench"), "all"]).returncode:
+        fail("the guests do not build")
+    FILES.mkdir(parents=True, exist_ok=True)
+    for name, size in TEXT_BYTES.items():
+        path = FILES / name
+        if not path.exists() or path.stat().st_size != size:
+            path.write_bytes(text(size))
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    fetch = [str(REPO / "tools" / "arm64_packages.sh"), "--root", str(SYSROOT), "busybox-static"]
+    return subprocess.run(fetch).returncode == 0
+
+
+def text(size):
+    """Lines of words, the same on every machine."""
+    source = random.Random(1)
+    lines = []
+    length = 0
+    while length < size:
+        words = [WORDS[int(source.random() * len(WORDS))] for _ in range(9)]
+        lines.append(f"{int(source.random() * 1e6)} " + " ".join(words) + "\n")
+        length += len(lines[-1])
+    return "".join(lines).encode()[:size]
+
+
+def programs(options, busybox):
+    """Name -> the commands for qemu, kvrm and native (None where there is none)."""
+    kvrm = [options.kvrm, "run", *shlex.split(options.kvrm_options)]
+    table = {}
+    for name, program, arguments in GUESTS:
+        guest = [str(OUT / "arm64" / program), *arguments]
+        table[name] = {
+            "qemu": QEMU + guest,
+            "kvrm": kvrm + guest,
+            "native": [str(OUT / "native" / program), *arguments],
+        }
+    for name, arguments in BUSYBOX_RUNS if busybox else []:
+        guest = [str(BUSYBOX), *arguments]
+        granted = ["--root", str(FILES)]
+        table[name] = {"qemu": QEMU + guest, "kvrm": kvrm + granted + guest, "native": None}
+    return {name: commands for name, commands in table.items() if options.only in name}
+
+
+def timed(command):
+    """(seconds, output digest); a program that fails ends the benchmark."""
+    began = time.perf_counter()
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, cwd=FILES)
+    seconds = time.perf_counter() - began
+    if done.returncode:
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or [""]
+        fail(f"exit status {done.returncode}: {shlex.join(command)}: {last[0]}")
+    return seconds, hashlib.sha256(done.stdout).hexdigest()
+
+
+def instruction_count(command):
+    """How many instructions kvrm retires on this program: one extra run with --stats=json."""
+    at = command.index("run") + 1
+    command = command[:at] + ["--stats=json"] + command[at:]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, cwd=FILES)
+    try:
+        return json.loads(done.stderr.splitlines()[-1])["instructions"]
+    except (IndexError, KeyError, ValueError):
+        fail(f"no statistics from: {shlex.join(command)}")
+
+
+def spread(seconds):
+    median = statistics.median(seconds)
+    return {"median": median, "min": min(seconds), "max": max(seconds), "runs": len(seconds)}
+
+
+def measure(options, name, commands):
+    told = {key: command and shlex.join(command) for key, command in commands.items()}
+    result = {"name": name, "commands": told, "instructions": instruction_count(commands["kvrm"])}
+    seconds = {key: [] for key, command in commands.items() if command}
+    digests = set()
+    for turn in range(options.rounds):
+        for key in seconds:
+            note(f"  {name}: round {turn + 1} of {options.rounds}, {key}")
+            taken, digest = timed(commands[key])
+            seconds[key].append(taken)
+            digests.add(digest)
+    if len(digests) != 1:
+        fail(f"{name}: the outputs differ: {shlex.join(commands['qemu'])} and {shlex.join(commands['kvrm'])}")
+    result["seconds"] = {key: spread(values) for key, values in seconds.items()}
+    return result
+
+
+def measure_start(options):
+    """Start-up: a static hello, in seconds."""
+    guest = str(OUT / "arm64" / "hello")
+    commands = {
+        "qemu": QEMU + [guest],
+        "kvrm": [options.kvrm, "run", *shlex.split(options.kvrm_options), guest],
+    }
+    seconds = {key: [] for key in commands}
+    note(f"  hello: {HELLO_RUNS} runs each")
+    for _ in range(HELLO_RUNS):
+        for key, command in commands.items():
+            seconds[key].append(timed(command)[0])
+    return {
+        "commands": {key: shlex.join(command) for key, command in commands.items()},
+        "seconds": {key: spread(values) for key, values in seconds.items()},
+    }
+
+
+def geometric_mean(values):
+    return math.exp(sum(math.log(value) for value in values) / len(values))
+
+
+def ratio(result, peer):
+    """kvrm's speed in units of the peer's; None where the peer did not run."""
+    times = result["seconds"]
+    return times[peer]["median"] / times["kvrm"]["median"] if peer in times else None
+
+
+def print_table(results, hello):
+    columns = f"{'M instr':>9}{'kvrm MIPS':>11}{'qemu MIPS':>11}{'kvrm/qemu':>11}{'kvrm/native':>13}"
+    print(f"{'program':<19}{columns}")
+    for result in results:
+        millions = result["instructions"] / 1e6
+        times = result["seconds"]
+        native = ratio(result, "native")
+        print(
+            f"{result['name']:<19}{millions:>9.1f}"
+            f"{millions / times['kvrm']['median']:>11.1f}{millions / times['qemu']['median']:>11.1f}"
+            f"{ratio(result, 'qemu'):>11.4f}" + (f"{native:>13.5f}" if native else f"{'-':>13}")
+        )
+    for peer in ("qemu", "native"):
+        ratios = [value for value in (ratio(result, peer) for result in results) if value]
+        if ratios:
+            mean = geometric_mean(ratios)
+            print(f"geometric mean kvrm/{peer}: {mean:.4f} (1/{1 / mean:.1f}) over {len(ratios)} programs")
+    if hello:
+        kvrm, qemu = (hello["seconds"][key]["median"] * 1000 for key in ("kvrm", "qemu"))
+        print(f"start-up of a static hello, median of {HELLO_RUNS}: kvrm {kvrm:.1f} ms, qemu {qemu:.1f} ms")
+
+
+def version(tool):
+    return subprocess.run([tool, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+
+
+def machine():
+    model = platform.processor() or platform.machine()
+    try:
+        for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    except OSError:
+        pass
+    return {
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "qemu": version(QEMU[0]),
+        "gcc": version("aarch64-linux-gnu-gcc"),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kvrm", default=str(REPO / "build" / "kvrm"), help="the kvrm binary")
+    parser.add_argument("--kvrm-options", default="", help='options for kvrm run, e.g. "--engine interp"')
+    parser.add_argument("--rounds", type=int, default=5, help="alternating rounds per program")
+    parser.add_argument("--only", default="", help="only the programs whose name contains this")
+    parser.add_argument("--json", help="write the figures to this file, too")
+    options = parser.parse_args()
+    if options.rounds < 1:
+        fail("--rounds must be at least 1")
+    if not shutil.which(options.kvrm):
+        fail(f"no kvrm at {options.kvrm} (build it, or say --kvrm PATH)")
+    options.kvrm = os.path.abspath(shutil.which(options.kvrm))
+    busybox = prepare()
+    if not busybox:
+        note("bench: no arm64 busybox here; its two programs are left out")
+    table = programs(options, busybox)
+    if not table:
+        fail(f"no program's name contains {options.only}")
+    report = {"date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"), "machine": machine()}
+    report.update({"rounds": options.rounds, "programs": [], "hello": None, "complete": False})
+    try:
+        report["hello"] = measure_start(options)
+        for name, commands in table.items():
+            report["programs"].append(measure(options, name, commands))
+        report["complete"] = True
+    except KeyboardInterrupt:
+        note("interrupted; what is measured so far:")
+    print(f"{report['machine']['cpu']}, {report['machine']['cores']} cores; {options.rounds} rounds, medians")
+    print_table(report["programs"], report["hello"])
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(report, indent=2) + "\n")
+    return 0 if report["complete"] else 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

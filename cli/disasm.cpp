@@ -1,0 +1,85 @@
+// kvrm disasm: the text of words, of a raw file or of a program's code.
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "commands.h"
+#include "kvrm/machine.h"
+#include "options.h"
+
+namespace kvrm::cli {
+namespace {
+
+struct DisasmArguments {
+  std::vector<std::string> words;
+  std::string file;
+  std::string address;
+  bool raw = false;
+};
+
+void print_word(std::uint64_t address, std::uint32_t word) {
+  fmt::print("{:12x}:  {:08x}  {}\n", address, word, disassemble(word, address));
+}
+
+int print_words(const DisasmArguments& arguments, std::uint64_t address) {
+  for (const std::string& text : arguments.words) {
+    const std::string hex = text.starts_with("0x") ? text : "0x" + text;
+    const auto word = parse_count(hex);
+    if (!word || *word > 0xffffffff) return host_error("disasm: '" + text + "' is no 32-bit word in hexadecimal");
+    print_word(address, static_cast<std::uint32_t>(*word));
+    address += 4;
+  }
+  return 0;
+}
+
+void print_code(std::uint64_t address, std::span<const std::uint8_t> bytes) {
+  for (std::size_t offset = 0; offset + 4 <= bytes.size(); offset += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, bytes.data() + offset, sizeof(word));
+    print_word(address + offset, word);
+  }
+}
+
+int disasm(const DisasmArguments& arguments) {
+  std::uint64_t address = 0;
+  if (!arguments.address.empty()) {
+    const auto parsed = parse_count(arguments.address);
+    if (!parsed) return host_error("disasm: --address takes a number, not '" + arguments.address + "'");
+    address = *parsed;
+  }
+  if (!arguments.words.empty()) return print_words(arguments, address);
+  if (arguments.file.empty()) return host_error("disasm: give a FILE or --word WORD");
+  std::ifstream file(arguments.file, std::ios::binary);
+  if (!file) return host_error(arguments.file + ": " + std::strerror(errno));
+  const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (arguments.raw) {
+    print_code(address, bytes);
+    return 0;
+  }
+  auto segments = executable_segments(bytes);
+  if (!segments) return host_error(arguments.file + ": " + segments.error().message);
+  for (const CodeSegment& segment : *segments) {
+    fmt::print("; code at {:#x}, {} bytes\n", segment.address, segment.bytes.size());
+    print_code(segment.address, segment.bytes);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_disasm(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<DisasmArguments>();
+  CLI::App* command = app.add_subcommand("disasm", "Disassemble words, a raw file or a program's code");
+  command->add_option("FILE", arguments->file, "An ARM64 ELF program, or any file with --raw");
+  command->add_option("--word", arguments->words, "Words in hexadecimal instead of a file");
+  command->add_option("--address", arguments->address, "Address of the first word (raw files and words)");
+  command->add_flag("--raw", arguments->raw, "The file is bare code, not an ELF");
+  command->footer("Each line: address, word, text. Branches show their distance in bytes, as LLVM prints them.");
+  command->callback([arguments, &chosen] { chosen = [arguments] { return disasm(*arguments); }; });
+}
+
+}  // namespace kvrm::cli

@@ -1,0 +1,35 @@
+// Looking at the machine and at programs without running them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kvrm/result.h"
+
+namespace kvrm {
+
+// The text of one instruction word at an address, as an assembler would take it; ".inst 0x..." if it is none.
+std::string disassemble(std::uint32_t word, std::uint64_t address);
+
+// The code of an ELF program: its executable segments, with the addresses they were linked at.
+struct CodeSegment {
+  std::uint64_t address;
+  std::vector<std::uint8_t> bytes;
+};
+Result<std::vector<CodeSegment>> executable_segments(std::span<const std::uint8_t> elf);
+
+struct Information {
+  std::uint64_t hwcap;
+  unsigned rows;              // encodings in the table
+  unsigned implemented_rows;  // of them with semantics
+  unsigned host_threads;
+};
+Information information();
+
+// The version of the library, "0.1.0".
+std::string_view version();
+
+}  // namespace kvrm

@@ -1,0 +1,20 @@
+// The functions that run entries.
+#pragma once
+
+#include "interpreter/entry.h"
+
+namespace kvrm::interpreter {
+
+// The entry for a word at an index of its page: the handler of its row, specialised for what the operands are.
+Entry make_entry(u32 word, u32 index_in_page);
+
+// Decodes its own word first.
+KVRM_HANDLER Next run_undecoded(Cpu* cpu, const Entry* entry, Context* context, i64 credit);
+// Stands behind the last word of a page.
+KVRM_HANDLER Next run_page_end(Cpu* cpu, const Entry* entry, Context* context, i64 credit);
+// Stands for a word that could not be fetched.
+KVRM_HANDLER Next run_fetch_fault(Cpu* cpu, const Entry* entry, Context* context, i64 credit);
+// Leaves the loop before its entry.
+KVRM_HANDLER Next run_pause(Cpu* cpu, const Entry* entry, Context* context, i64 credit);
+
+}  // namespace kvrm::interpreter

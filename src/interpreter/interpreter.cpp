@@ -1,0 +1,97 @@
+#include "interpreter/interpreter.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "interpreter/clock.h"
+#include "interpreter/handlers.h"
+#include "interpreter/predecode.h"
+
+namespace kvrm::interpreter {
+namespace {
+
+// A burst is a few milliseconds: long enough to cost nothing, short enough to notice a cancel.
+constexpr u64 kBurst = u64{1} << 20;
+// Below this the loop might run past the budget before it looks, so the rest is stepped.
+constexpr u64 kShortest = 2 * (kCheckInterval / kCreditPerInstruction);
+
+Next enter_loop(Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
+  Next next = entry->run(cpu, entry, context, credit);
+  while (next.entry) next = next.entry->run(cpu, next.entry, context, next.credit);
+  return next;
+}
+
+}  // namespace
+
+u64 host_clock_ns() {
+  return static_cast<u64>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                              std::chrono::steady_clock::now().time_since_epoch())
+                              .count());
+}
+
+Interpreter::Interpreter(memory::AddressSpace& space) : context_(std::make_unique<Context>()) {
+  context_->translations = space.policy().cache;
+  context_->space = &space;
+  context_->fetch_fault = {&run_fetch_fault, 0};
+  cache_ = std::make_unique<PredecodeCache>(space, *context_);
+  context_->cache = cache_.get();
+}
+
+Interpreter::~Interpreter() = default;
+
+void Interpreter::use_host_clock(bool host) { context_->host_clock = host; }
+u64 Interpreter::decoded_words() const { return cache_->decoded_words(); }
+u64 Interpreter::code_invalidations() const { return cache_->invalidations(); }
+
+// Everything the handlers keep outside the state goes back into it.
+Interpreter::Burst Interpreter::finish(Cpu& cpu, u64 budget, i64 credit) {
+  const Entry* stopped = context_->stopped_at;
+  u64 left = static_cast<u64>(remaining(stopped, credit));
+  if (context_->trap == Trap::kSystemCall) {
+    --left;  // SVC retires and has moved pc itself
+  } else {
+    cpu.pc = address_of(*context_, stopped);
+  }
+  if (context_->trap != Trap::kNone) cpu.exclusive_size = 0;
+  retired_ += budget - left;
+  return {context_->trap, budget - left};
+}
+
+Interpreter::Burst Interpreter::run_burst(Cpu& cpu, u64 budget) {
+  const Entry* entry = cache_->enter(cpu.pc);
+  context_->retired_at_credit_zero = retired_ + budget;
+  const i64 credit = place(entry) + static_cast<i64>(budget) * kCreditPerInstruction;
+  const Next next = enter_loop(&cpu, entry, context_.get(), credit);
+  return finish(cpu, budget, next.credit);
+}
+
+// One instruction, from a copy of its entry that has a pause behind it; any branch sees its credit used up.
+Interpreter::Burst Interpreter::run_one(Cpu& cpu) {
+  const Entry code[2] = {*cache_->enter(cpu.pc), {&run_pause, 0}};
+  context_->entries = code;
+  context_->page_address = cpu.pc;
+  context_->retired_at_credit_zero = retired_ + 1;
+  const i64 credit = place(code) + kCreditPerInstruction;
+  const Next next = enter_loop(&cpu, code, context_.get(), credit);
+  return finish(cpu, 1, next.credit);
+}
+
+Interpreter::Outcome Interpreter::run(Cpu& cpu, u64 budget, const std::atomic<bool>& cancel) {
+  Outcome outcome{Trap::kNone, 0, false};
+  context_->clock_base = cpu.clock_ns;
+  retired_ = 0;
+  while (outcome.trap == Trap::kNone && outcome.retired < budget) {
+    if (cancel.load(std::memory_order_relaxed)) {
+      outcome.cancelled = true;
+      break;
+    }
+    const u64 left = budget - outcome.retired;
+    const Burst burst = left >= kShortest ? run_burst(cpu, std::min(left, kBurst)) : run_one(cpu);
+    outcome.trap = burst.trap;
+    outcome.retired += burst.retired;
+  }
+  cpu.clock_ns = context_->host_clock ? host_clock_ns() : context_->clock_base + retired_;
+  return outcome;
+}
+
+}  // namespace kvrm::interpreter

@@ -1,0 +1,49 @@
+// The interpreter engine: runs one lane until something stops it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "base/cpu.h"
+#include "memory/address_space.h"
+
+namespace kvrm::interpreter {
+
+class PredecodeCache;
+struct Context;
+
+class Interpreter {
+ public:
+  explicit Interpreter(memory::AddressSpace& space);
+  ~Interpreter();
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+
+  struct Outcome {
+    Trap trap;        // kNone: the budget ended or the run was cancelled
+    u64 retired;      // instructions retired by this call
+    bool cancelled;
+  };
+  // Runs at most budget instructions. The state is complete and precise whenever this returns, the clock included:
+  // it goes on from the cpu.clock_ns it finds.
+  Outcome run(Cpu& cpu, u64 budget, const std::atomic<bool>& cancel);
+
+  void use_host_clock(bool host);
+  u64 decoded_words() const;
+  u64 code_invalidations() const;
+
+ private:
+  struct Burst {
+    Trap trap;
+    u64 retired;
+  };
+  Burst run_burst(Cpu& cpu, u64 budget);
+  Burst run_one(Cpu& cpu);
+  Burst finish(Cpu& cpu, u64 budget, i64 credit);
+
+  std::unique_ptr<Context> context_;
+  std::unique_ptr<PredecodeCache> cache_;
+  u64 retired_ = 0;  // by the run() under way
+};
+
+}  // namespace kvrm::interpreter

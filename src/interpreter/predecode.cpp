@@ -1,0 +1,65 @@
+#include "interpreter/predecode.h"
+
+#include <cstring>
+
+#include "interpreter/handlers.h"
+
+namespace kvrm::interpreter {
+
+PredecodeCache::PredecodeCache(memory::AddressSpace& space, Context& context) : space_(space), context_(context) {
+  space_.set_code_listener(this);
+  code_remapped();
+}
+
+PredecodeCache::~PredecodeCache() { space_.set_code_listener(nullptr); }
+
+void PredecodeCache::clear(DecodedPage& page) {
+  for (u32 i = 0; i < kWordsPerPage; ++i) page.entries[i] = {&run_undecoded, 0};
+  page.entries[kWordsPerPage] = {&run_page_end, 0};
+}
+
+const Entry* PredecodeCache::fetch_fault(u64 pc, Trap trap) {
+  context_.page_address = pc;
+  context_.entries = &context_.fetch_fault;
+  context_.fetch_trap = trap;
+  return &context_.fetch_fault;
+}
+
+const Entry* PredecodeCache::enter(u64 pc) {
+  if (pc % 4 != 0) return fetch_fault(pc, Trap::kPcAlignment);
+  if (pc >= memory::kAddressLimit) return fetch_fault(pc, Trap::kUnmapped);
+  const memory::AddressSpace::CodePage code = space_.code_page(pc);
+  if (code.trap != Trap::kNone) return fetch_fault(pc, code.trap);
+
+  std::unique_ptr<DecodedPage>& page = pages_[code.bytes];
+  if (!page) {
+    page = std::make_unique<DecodedPage>();
+    clear(*page);
+  }
+  const u64 address = pc & ~(memory::kPageSize - 1);
+  const u32 index = static_cast<u32>(pc % memory::kPageSize / 4);
+  Entry& entry = page->entries[index];
+  if (entry.run == &run_undecoded) {
+    u32 word = 0;
+    std::memcpy(&word, code.bytes + u64{index} * 4, sizeof(word));
+    entry = make_entry(word, index);
+    ++decoded_words_;
+  }
+  context_.page_address = address;
+  context_.entries = page->entries;
+  context_.pages[address / memory::kPageSize % Context::kCachedPages] = {address, page->entries};
+  return &entry;
+}
+
+void PredecodeCache::code_written(const u8* page) {
+  auto found = pages_.find(page);
+  if (found == pages_.end()) return;
+  clear(*found->second);
+  ++invalidations_;
+}
+
+void PredecodeCache::code_remapped() {
+  for (Context::CachedPage& page : context_.pages) page = {Context::kNoAddress, nullptr};
+}
+
+}  // namespace kvrm::interpreter

@@ -1,0 +1,235 @@
+#include "linux/process.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <asm/termbits.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "linux/dispatch.h"
+#include "linux/kernel_state.h"
+#include "linux/layout.h"
+#include "linux/start.h"
+
+namespace kvrm::linux_abi {
+namespace {
+
+constexpr u64 kUnlimited = ~u64{0};
+constexpr std::size_t kLimitStack = 3, kLimitCore = 4, kLimitProcesses = 6, kLimitFiles = 7, kLimitMemlock = 8,
+                      kLimitSigpending = 11, kLimitMsgqueue = 12, kLimitNice = 13, kLimitRtprio = 14;
+
+std::array<GuestRlimit, kLimits> default_limits() {
+  std::array<GuestRlimit, kLimits> limits;
+  limits.fill({kUnlimited, kUnlimited});
+  limits[kLimitStack] = {kStackSize, kUnlimited};
+  limits[kLimitCore] = {0, kUnlimited};
+  limits[kLimitProcesses] = {1, 1};
+  limits[kLimitFiles] = {FileTable::kMaxFiles, FileTable::kMaxFiles};
+  limits[kLimitMemlock] = {8 << 20, 8 << 20};
+  limits[kLimitSigpending] = {1024, 1024};
+  limits[kLimitMsgqueue] = {819200, 819200};
+  limits[kLimitNice] = limits[kLimitRtprio] = {0, 0};
+  return limits;
+}
+
+Result<void> open_folders(Kernel& kernel) {
+  auto sandbox = Sandbox::create(kernel.options.root);
+  if (!sandbox) return sandbox.error();
+  kernel.sandbox = std::move(*sandbox);
+  if (kernel.sandbox.has_root()) {
+    kernel.cwd = HostFd(kernel.sandbox.open_path("/", true));
+    if (!kernel.cwd) return Error{"the root folder " + *kernel.options.root + " cannot be used"};
+    // Files below the root carry the host's owners, so the guest is who the host says. Without a root
+    // nothing of the host shows, and the ids are fixed.
+    kernel.uid = ::getuid();
+    kernel.gid = ::getgid();
+  }
+  return {};
+}
+
+// The program's file is opened once, now: later its name could be made to mean another file.
+void open_program(Kernel& kernel) {
+  if (kernel.options.exe_path.empty()) return;
+  kernel.exe = HostFd(::open(kernel.options.exe_path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!kernel.exe) return;
+  if (auto inside = kernel.sandbox.path_of(kernel.exe.get())) {
+    kernel.exe_name = *inside;
+    return;
+  }
+  char full[PATH_MAX];
+  kernel.exe_name = ::realpath(kernel.options.exe_path.c_str(), full) ? full : kernel.options.exe_path;
+}
+
+Outcome run_signals(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory, std::optional<u64> interrupted_x0) {
+  fire_timers(kernel, cpu);
+  return deliver_signals(kernel, cpu, memory, interrupted_x0).value_or(Outcome{});
+}
+
+GuestSiginfo siginfo_for(Trap trap, const Cpu& cpu) {
+  // Linux shows the address without its tag byte.
+  const u64 address = cpu.fault_address & ~(u64{0xff} << 56);
+  GuestSiginfo info{};
+  const auto is = [&](int signal, int code, u64 at) {
+    info = make_siginfo(signal, code);
+    info.detail = at;
+  };
+  switch (trap) {
+    case Trap::kUnmapped: is(kSigsegv, kSegvMaperr, address); break;
+    case Trap::kPermission: is(kSigsegv, kSegvAccerr, address); break;
+    case Trap::kAlignment: is(kSigbus, kBusAdraln, address); break;
+    case Trap::kPcAlignment: is(kSigbus, kBusAdraln, cpu.pc); break;
+    case Trap::kBreakpoint: is(kSigtrap, kTrapBrkpt, cpu.pc); break;
+    default: is(kSigill, kIllIllopc, cpu.pc); break;  // undefined words and HLT
+  }
+  return info;
+}
+
+}  // namespace
+
+Kernel::Kernel(ProcessOptions given)
+    : options(std::move(given)),
+      clock(options.clock),
+      random(options.seed),
+      limits(default_limits()) {}
+
+void Kernel::log(const std::string& line) const {
+  if (options.log) return options.log(line);
+  const std::string text = "kvrm: " + line + "\n";
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+}
+
+i64 Kernel::end(Outcome outcome, std::string why) {
+  ended = outcome;
+  message = std::move(why);
+  return 0;
+}
+
+i64 Kernel::end_out_of_memory() {
+  return end({Outcome::Kind::kSignal, kSigkill}, "the program used up the memory it was given");
+}
+
+i64 Kernel::after_wait(Wait wait, const char* what) {
+  switch (wait) {
+    case Wait::kInterrupted: return kRestart;
+    case Wait::kCancelled: return end({Outcome::Kind::kCancelled, 0});
+    case Wait::kNever:
+      return end({Outcome::Kind::kDeadlock, 0},
+                 std::string("the program waits for something that can never happen: ") + what);
+    default: return 0;
+  }
+}
+
+Result<Process> Process::create(ProcessOptions options) try {
+  auto kernel = std::make_unique<Kernel>(std::move(options));
+  if (auto opened = open_folders(*kernel); !opened) return opened.error();
+  open_program(*kernel);
+  const auto& given = kernel->options;
+  u64 number = 0;
+  for (const int fd : {given.stdin_fd, given.stdout_fd, given.stderr_fd}) {
+    if (auto file = borrow_host_file(fd)) kernel->files.put(number, std::move(file), false);
+    ++number;
+  }
+  return Process(std::move(kernel));
+} catch (const std::bad_alloc&) {
+  return Error{"the host has no memory left"};
+}
+
+Process::Process(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
+Process::Process(Process&&) noexcept = default;
+Process& Process::operator=(Process&&) noexcept = default;
+
+Process::~Process() {
+  // A program that died in raw mode should not leave the person's terminal in it.
+  if (kernel_ && kernel_->terminal_before)
+    ::ioctl(kernel_->terminal_fd, TCSETS, kernel_->terminal_before->data());
+}
+
+Result<void> Process::start(const Program& program, Cpu& cpu, memory::GuestMemory& memory) try {
+  auto loaded = load_program(program, memory);
+  if (!loaded) return loaded.error();
+  StackContents contents;
+  contents.args = kernel_->options.args;
+  contents.env = kernel_->options.env;
+  contents.exec_name = !contents.args.empty() ? contents.args[0] : kernel_->exe_name;
+  contents.uid = kernel_->uid;
+  contents.gid = kernel_->gid;
+  kernel_->random.fill(contents.random, sizeof contents.random);
+  const auto sp = build_stack(contents, *loaded, program.executable_stack, memory);
+  if (!sp) return sp.error();
+  kernel_->brk_start = kernel_->brk = loaded->brk_start;
+  const std::size_t slash = contents.exec_name.rfind('/');
+  const std::string name = contents.exec_name.substr(slash == std::string::npos ? 0 : slash + 1, 15);
+  std::memcpy(kernel_->thread_name.data(), name.data(), name.size());
+
+  const u64 clock = cpu.clock_ns;
+  cpu = Cpu{};
+  cpu.clock_ns = clock;
+  cpu.pc = loaded->entry;
+  cpu.x[kSpSlot] = sp.value();
+  return {};
+} catch (const std::bad_alloc&) {
+  return Error{"the host has no memory left"};
+}
+
+Outcome Process::system_call(Cpu& cpu, memory::GuestMemory& memory) try {
+  Kernel& kernel = *kernel_;
+  cpu.exclusive_size = 0;
+  Call call{cpu, memory, {cpu.x[0], cpu.x[1], cpu.x[2], cpu.x[3], cpu.x[4], cpu.x[5]}};
+  const i64 result = dispatch(kernel, call, u32(cpu.x[8]));
+  if (kernel.ended) {
+    const Outcome outcome = *kernel.ended;
+    if (outcome.kind == Outcome::Kind::kCancelled) {
+      kernel.ended.reset();
+      cpu.pc -= 4;
+    }
+    return outcome;
+  }
+  if (std::exchange(kernel.keep_x0, false)) return run_signals(kernel, cpu, memory, std::nullopt);
+  if (result == kRestart) return run_signals(kernel, cpu, memory, call.a[0]);
+  cpu.x[0] = u64(result);
+  return run_signals(kernel, cpu, memory, std::nullopt);
+} catch (const std::exception&) {
+  kernel_->message = "the host has no memory left";
+  return {Outcome::Kind::kSignal, kSigkill};
+}
+
+Outcome Process::fault(Cpu& cpu, memory::GuestMemory& memory, Trap trap) try {
+  Kernel& kernel = *kernel_;
+  cpu.exclusive_size = 0;
+  if (trap == Trap::kOutOfMemory) {
+    (void)kernel.end_out_of_memory();
+    return *kernel.ended;
+  }
+  const GuestSiginfo info = siginfo_for(trap, cpu);
+  if (info.signo == kSigsegv || info.signo == kSigbus) kernel.signals.fault_address = info.detail;
+  if (auto outcome = force_signal(kernel, cpu, memory, info)) return *outcome;
+  return run_signals(kernel, cpu, memory, std::nullopt);
+} catch (const std::exception&) {
+  kernel_->message = "the host has no memory left";
+  return {Outcome::Kind::kSignal, kSigkill};
+}
+
+std::optional<u64> Process::next_deadline_ns() const {
+  if (!kernel_->clock.is_virtual()) return std::nullopt;
+  std::optional<u64> first;
+  for (const Timer& timer : kernel_->timers)
+    if (timer.deadline != 0 && (!first || timer.deadline < *first)) first = timer.deadline;
+  return first;
+}
+
+Outcome Process::tick(Cpu& cpu, memory::GuestMemory& memory) try {
+  return run_signals(*kernel_, cpu, memory, std::nullopt);
+} catch (const std::exception&) {
+  kernel_->message = "the host has no memory left";
+  return {Outcome::Kind::kSignal, kSigkill};
+}
+
+const std::string& Process::message() const { return kernel_->message; }
+
+}  // namespace kvrm::linux_abi

@@ -1,0 +1,19 @@
+// Small rules about addresses and protections that several memory calls share.
+#pragma once
+
+#include "base/types.h"
+#include "memory/guest_memory.h"
+
+namespace kvrm::linux_abi {
+
+// PROT_READ, PROT_WRITE and PROT_EXEC have the values of memory::Protection. Without FEAT_EPAN the page tables know
+// neither write-only nor execute-only user pages: both can be read.
+inline u32 guest_protection(u32 prot) {
+  const u32 bits = prot & (memory::kRead | memory::kWrite | memory::kExecute);
+  return bits == 0 ? u32{memory::kNoAccess} : bits | memory::kRead;
+}
+
+// The calls that name existing memory accept addresses with a tag in the top byte.
+inline u64 untagged(u64 address) { return address >> 55 & 1 ? address : address & ~(u64{0xff} << 56); }
+
+}  // namespace kvrm::linux_abi

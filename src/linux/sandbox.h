@@ -1,0 +1,53 @@
+// The guest's view of the file system: one host folder, seen as "/", that no path can leave. Every lookup is
+// made by openat2 with RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS on the whole guest path, so "..", absolute
+// symbolic links and /proc's links are the kernel's business and end inside the folder.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/types.h"
+#include "kvrm/result.h"
+#include "linux/host_fd.h"
+
+namespace kvrm::linux_abi {
+
+class Sandbox {
+ public:
+  static Result<Sandbox> create(const std::optional<std::string>& root);
+
+  bool has_root() const { return bool(root_); }
+
+  // All paths are absolute guest paths. Results are a host descriptor or -errno; without a root every
+  // path is -ENOENT.
+
+  // A handle to the file itself, for asking about it (O_PATH).
+  int open_path(const std::string& path, bool follow) const;
+  // Opens for use. Host flags; O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added. Devices and the kernel's own file
+  // systems (/proc, /sys: a way into the host) are refused with -EACCES. `umask` is the guest's.
+  int open(const std::string& path, int flags, u32 mode, u32 umask) const;
+  // The folder that holds the path's last component, and that component (it keeps a trailing slash). Calls
+  // that change a name work on this pair; none of them follows a link in the last component.
+  struct Place {
+    HostFd folder;
+    std::string name;
+    bool is_dots = false;  // ".", ".." or the root itself: names nothing that can be changed
+  };
+  int open_parent(const std::string& path, Place& place) const;
+
+  // The guest path of an open folder; nullopt: it is not (or no longer) inside the root.
+  std::optional<std::string> path_of(int host_fd) const;
+
+ private:
+  int lookup(const std::string& path, u64 flags, u64 mode) const;
+  HostFd root_;
+};
+
+// "/proc/self/fd/N": the host's own name for a descriptor, for the calls that have no f-variant.
+std::string host_name(int host_fd);
+
+// Folds ".", ".." and double slashes by text alone. For comparing with names the layer itself provides,
+// never for finding files.
+std::string normal_path(const std::string& path);
+
+}  // namespace kvrm::linux_abi

@@ -1,0 +1,396 @@
+#include "memory/address_space.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace kvrm::memory {
+namespace {
+
+// Flags in the low bits of a page entry. kPageRead, kPageWrite and kPageExecute have Protection's values.
+constexpr u64 kPageRead = kRead;
+constexpr u64 kPageWrite = kWrite;
+constexpr u64 kPageExecute = kExecute;
+constexpr u64 kPagePrivate = 8;  // a frame of ours; otherwise shared bytes that must be copied before a write
+constexpr u64 kPageCode = 16;    // decoded code refers to it
+constexpr u64 kPagePresent = 32;
+constexpr u64 kFlags = kPageSize - 1;
+constexpr u64 kPermissions = kPageRead | kPageWrite | kPageExecute;
+
+alignas(kPageSize) constexpr u8 kZeros[kPageSize] = {};
+
+u8* page_of(u64 entry) { return reinterpret_cast<u8*>(entry & ~kFlags); }
+u64 entry_of(const u8* page, u64 flags) { return reinterpret_cast<u64>(page) | flags; }
+u64 page_base(u64 address) { return address & ~(kPageSize - 1); }
+u64 page_offset(u64 address) { return address & (kPageSize - 1); }
+
+}  // namespace
+
+AddressSpace::AddressSpace(u64 limit_bytes) : frames_(limit_bytes) { cache_.clear(); }
+AddressSpace::~AddressSpace() = default;
+
+// --- areas -----------------------------------------------------------------------------------------------------
+
+bool AddressSpace::valid_range(u64 address, u64 size) {
+  return page_offset(address) == 0 && page_offset(size) == 0 && size != 0 && address < kAddressLimit &&
+         size <= kAddressLimit - address;
+}
+
+AddressSpace::Regions::const_iterator AddressSpace::region_at(u64 address) const {
+  auto next = regions_.upper_bound(address);
+  if (next == regions_.begin()) return regions_.end();
+  auto region = std::prev(next);
+  return address < region->second.end ? region : regions_.end();
+}
+
+// Makes address a border between regions, if it lies inside one.
+void AddressSpace::split_at(u64 address) {
+  auto found = region_at(address);
+  if (found == regions_.end() || found->first == address) return;
+  Region upper = found->second;
+  upper.offset += address - found->first;
+  regions_[found->first].end = address;
+  regions_.emplace(address, std::move(upper));
+}
+
+void AddressSpace::insert(u64 address, u64 size, Region region) {
+  unmap(address, size);
+  region.end = address + size;
+  // Neighbouring areas of zeros with the same protection become one, so that a growing heap stays one area.
+  if (!region.image) {
+    auto before = region_at(address - 1);
+    if (address != 0 && before != regions_.end() && !before->second.image &&
+        before->second.protection == region.protection) {
+      regions_[before->first].end = region.end;
+      return;
+    }
+  }
+  regions_[address] = std::move(region);
+}
+
+bool AddressSpace::map(u64 address, u64 size, u32 protection) {
+  if (!valid_range(address, size)) return false;
+  insert(address, size, {0, protection, nullptr, 0});
+  return true;
+}
+
+bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const Image> image,
+                             u64 offset) {
+  if (!valid_range(address, size) || page_offset(offset) != 0) return false;
+  insert(address, size, {0, protection, std::move(image), offset});
+  return true;
+}
+
+void AddressSpace::unmap(u64 address, u64 size) {
+  if (!valid_range(address, size)) return;
+  split_at(address);
+  split_at(address + size);
+  regions_.erase(regions_.lower_bound(address), regions_.lower_bound(address + size));
+  drop_pages(address, size);
+  map_changed();
+}
+
+bool AddressSpace::protect(u64 address, u64 size, u32 protection) {
+  if (!valid_range(address, size)) return false;
+  const bool whole = is_mapped(address, size);
+  split_at(address);
+  split_at(address + size);
+  for (auto region = regions_.lower_bound(address); region != regions_.end() && region->first < address + size;
+       ++region) {
+    region->second.protection = protection;
+  }
+  for_each_entry(address, size, [&](u64, u64& entry) { entry = (entry & ~kPermissions) | (protection & kPermissions); });
+  map_changed();
+  return whole;
+}
+
+bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
+  if (!valid_range(from, from_size) || !valid_range(to, to_size) || !is_mapped(from, from_size)) return false;
+  if (from < to + to_size && to < from + from_size) return false;
+  unmap(to, to_size);
+  split_at(from);
+  split_at(from + from_size);
+  const u64 kept = std::min(from_size, to_size);
+  Region last{};
+  u64 last_start = 0;
+  for (auto region = regions_.lower_bound(from); region != regions_.end() && region->first < from + kept; ++region) {
+    last = region->second;
+    last_start = region->first - from + to;
+    last.end = std::min(last.end, from + kept) - from + to;
+    regions_[last_start] = last;
+  }
+  if (to_size > kept) regions_[last_start].end = to + to_size;
+  for_each_entry(from, kept, [&](u64 address, u64& entry) {
+    if (entry & kPageCode) forget_code(entry);
+    entry_at(address - from + to) = entry;
+    entry = 0;
+  });
+  unmap(from, from_size);
+  return true;
+}
+
+bool AddressSpace::discard(u64 address, u64 size) {
+  if (!valid_range(address, size)) return false;
+  drop_pages(address, size);
+  map_changed();
+  return is_mapped(address, size);
+}
+
+bool AddressSpace::is_free(u64 address, u64 size) const {
+  if (!valid_range(address, size)) return false;
+  if (region_at(address) != regions_.end()) return false;
+  auto next = regions_.lower_bound(address);
+  return next == regions_.end() || next->first >= address + size;
+}
+
+bool AddressSpace::is_mapped(u64 address, u64 size) const {
+  if (!valid_range(address, size)) return false;
+  for (u64 at = address; at < address + size;) {
+    auto region = region_at(at);
+    if (region == regions_.end()) return false;
+    at = region->second.end;
+  }
+  return true;
+}
+
+std::optional<u64> AddressSpace::find_free(u64 size, u64 floor, u64 limit) const {
+  u64 end = limit;
+  for (auto region = regions_.lower_bound(limit);; --region) {
+    if (region != regions_.end() && region->first < limit) {
+      if (region->second.end < end && end - region->second.end >= size) break;
+      end = std::min(end, region->first);
+    }
+    if (region == regions_.begin()) break;
+  }
+  if (end < size || end - size < floor) return std::nullopt;
+  return end - size;
+}
+
+std::vector<GuestMemory::Area> AddressSpace::areas() const {
+  std::vector<Area> result;
+  for (const auto& [start, region] : regions_) result.push_back({start, region.end, region.protection});
+  return result;
+}
+
+// Every change of the map ends here: whatever was cached about addresses is forgotten.
+void AddressSpace::map_changed() {
+  cache_.clear();
+  if (listener_) listener_->code_remapped();
+}
+
+// --- page entries ------------------------------------------------------------------------------------------------
+
+const u64* AddressSpace::find_entry(u64 address) const {
+  const u64 page = address >> kPageShift;
+  const Branch* branch = branches_[page >> 24].get();
+  if (!branch) return nullptr;
+  const Leaf* leaf = branch->leaves[page >> 12 & (kFanout - 1)].get();
+  return leaf ? &leaf->entries[page & (kFanout - 1)] : nullptr;
+}
+
+u64& AddressSpace::entry_at(u64 address) {
+  const u64 page = address >> kPageShift;
+  auto& branch = branches_[page >> 24];
+  if (!branch) branch = std::make_unique<Branch>();
+  auto& leaf = branch->leaves[page >> 12 & (kFanout - 1)];
+  if (!leaf) leaf = std::make_unique<Leaf>();
+  return leaf->entries[page & (kFanout - 1)];
+}
+
+// Visits the pages of the range that are present, skipping what was never touched.
+template <class Visit>
+void AddressSpace::for_each_entry(u64 address, u64 size, Visit visit) {
+  constexpr u64 kLeafBytes = kFanout * kPageSize;
+  constexpr u64 kBranchBytes = kFanout * kLeafBytes;
+  const u64 end = address + size;
+  for (u64 at = address; at < end;) {
+    Branch* branch = branches_[at / kBranchBytes].get();
+    Leaf* leaf = branch ? branch->leaves[at / kLeafBytes % kFanout].get() : nullptr;
+    if (!leaf) {
+      const u64 step = branch ? kLeafBytes : kBranchBytes;
+      at = (at / step + 1) * step;
+      continue;
+    }
+    const u64 leaf_end = std::min(end, (at / kLeafBytes + 1) * kLeafBytes);
+    for (; at < leaf_end; at += kPageSize) {
+      u64& entry = leaf->entries[at / kPageSize % kFanout];
+      if (entry & kPagePresent) visit(at, entry);
+    }
+  }
+}
+
+void AddressSpace::drop_pages(u64 address, u64 size) {
+  for_each_entry(address, size, [&](u64, u64& entry) {
+    if (entry & kPageCode) forget_code(entry);
+    if (entry & kPagePrivate) frames_.release(page_of(entry));
+    entry = 0;
+  });
+}
+
+// A page nobody has touched yet shows its image, or zeros.
+u64 AddressSpace::make_entry(u64 address, const Region& region) const {
+  const u8* page = kZeros;
+  if (region.image) {
+    const u64 start = region_at(address)->first;
+    const u64 offset = region.offset + (address - start);
+    if (offset < region.image->padded_size()) page = region.image->page(offset);
+  }
+  return entry_of(page, kPagePresent | (region.protection & kPermissions));
+}
+
+// The bytes of the page that holds address, if it is mapped with all the required permissions.
+const u8* AddressSpace::page_for_read(u64 address, u32 required) const {
+  if (address >= kAddressLimit) return nullptr;
+  const u64* found = find_entry(address);
+  u64 entry = found ? *found : 0;
+  if (!(entry & kPagePresent)) {
+    auto region = region_at(address);
+    if (region == regions_.end()) return nullptr;
+    entry = make_entry(page_base(address), region->second);
+  }
+  return (entry & required) == required ? page_of(entry) : nullptr;
+}
+
+bool AddressSpace::make_private(u64& entry) {
+  u8* frame = frames_.allocate();
+  if (!frame) return false;
+  std::memcpy(frame, page_of(entry), kPageSize);
+  const bool was_code = entry & kPageCode;
+  if (was_code) forget_code(entry);
+  entry = entry_of(frame, (entry & kFlags) | kPagePrivate);
+  if (was_code && listener_) listener_->code_remapped();
+  return true;
+}
+
+// The page is about to change, to go away or to be replaced: nothing decoded from it may be used again. That holds
+// for shared bytes too, since an image may be freed and its storage come back as another.
+void AddressSpace::forget_code(u64& entry) {
+  entry &= ~kPageCode;
+  if (listener_) listener_->code_written(page_of(entry));
+}
+
+AddressSpace::Resolved AddressSpace::resolve(u64 tagged, Access access) {
+  const u64 address = tagged & kUntagged;
+  if (address >= kAddressLimit) return {Trap::kUnmapped, nullptr};
+  u64& entry = entry_at(address);
+  if (!(entry & kPagePresent)) {
+    auto region = region_at(address);
+    if (region == regions_.end()) return {Trap::kUnmapped, nullptr};
+    entry = make_entry(page_base(address), region->second);
+  }
+  if (!(entry & static_cast<u64>(access))) return {Trap::kPermission, nullptr};
+  if (access == Access::kWrite) {
+    if (!(entry & kPagePrivate)) {
+      if (!make_private(entry)) return {Trap::kOutOfMemory, nullptr};
+    } else if (entry & kPageCode) {
+      forget_code(entry);
+    }
+  }
+  const u64 tag = page_base(address);
+  const bool writable = (entry & kPageWrite) && (entry & kPagePrivate) && !(entry & kPageCode);
+  cache_.at(address) = {entry & kPageRead ? tag : kNoPage, writable ? tag : kNoPage, page_of(entry)};
+  return {Trap::kNone, page_of(entry)};
+}
+
+AddressSpace::CodePage AddressSpace::code_page(u64 address) {
+  const Resolved resolved = resolve(address, Access::kExecute);
+  if (resolved.trap != Trap::kNone) return {resolved.trap, nullptr};
+  entry_at(address & kUntagged) |= kPageCode;
+  // One page may be cached once only, under its own address; stores must take the slow path from now on.
+  cache_.at(address).write_tag = kNoPage;
+  return {Trap::kNone, resolved.page};
+}
+
+// --- accesses ----------------------------------------------------------------------------------------------------
+
+// Resolves all pages of the access before copy(page pointer, done, count) is called for any.
+template <class Copy>
+SlowAccess AddressSpace::each_page(u64 address, u32 size, Access access, Copy copy) {
+  const u64 first_count = std::min<u64>(size, kPageSize - page_offset(address));
+  const Resolved first = resolve(address, access);
+  if (first.trap != Trap::kNone) return {first.trap, address};
+  Resolved second{Trap::kNone, nullptr};
+  if (first_count < size) {
+    second = resolve(address + first_count, access);
+    if (second.trap != Trap::kNone) return {second.trap, address + first_count};
+  }
+  copy(first.page + page_offset(address), 0, first_count);
+  if (second.page) copy(second.page, first_count, size - first_count);
+  return {Trap::kNone, 0};
+}
+
+SlowAccess AddressSpace::read_slow(u64 address, void* to, u32 size) {
+  return each_page(address, size, Access::kRead, [&](const u8* page, u64 done, u64 count) {
+    std::memcpy(static_cast<u8*>(to) + done, page, count);
+  });
+}
+
+SlowAccess AddressSpace::write_slow(u64 address, const void* from, u32 size) {
+  return each_page(address, size, Access::kWrite, [&](u8* page, u64 done, u64 count) {
+    std::memcpy(page, static_cast<const u8*>(from) + done, count);
+  });
+}
+
+SlowAccess AddressSpace::exchange_slow(u64 address, const void* expected, const void* desired, void* observed,
+                                       u32 size) {
+  const SlowAccess seen = read_slow(address, observed, size);
+  if (seen.trap != Trap::kNone) return seen;
+  // Asks for write permission in any case: writes back what was there if the comparison fails.
+  const bool equal = std::memcmp(observed, expected, size) == 0;
+  return write_slow(address, equal ? desired : observed, size);
+}
+
+bool AddressSpace::read(u64 address, void* to, std::size_t size) const {
+  if (accessible(address, size, kRead) < size) return false;
+  return peek(address, to, size);
+}
+
+bool AddressSpace::write(u64 address, const void* from, std::size_t size) {
+  if (accessible(address, size, kWrite) < size) return false;
+  return poke(address, from, size);
+}
+
+std::size_t AddressSpace::accessible(u64 tagged, std::size_t size, Protection how) const {
+  const u64 address = tagged & kUntagged;
+  std::size_t done = 0;
+  while (done < size) {
+    const u64 at = address + done;
+    if (!page_for_read(at, how)) break;
+    done += std::min<std::size_t>(size - done, kPageSize - page_offset(at));
+  }
+  return done;
+}
+
+bool AddressSpace::peek(u64 tagged, void* to, std::size_t size) const {
+  const u64 address = tagged & kUntagged;
+  for (std::size_t done = 0; done < size;) {
+    const u64 at = address + done;
+    const u8* page = page_for_read(at, 0);
+    if (!page) return false;
+    const std::size_t count = std::min<std::size_t>(size - done, kPageSize - page_offset(at));
+    std::memcpy(static_cast<u8*>(to) + done, page + page_offset(at), count);
+    done += count;
+  }
+  return true;
+}
+
+bool AddressSpace::poke(u64 tagged, const void* from, std::size_t size) {
+  const u64 address = tagged & kUntagged;
+  if (accessible(address, size, kNoAccess) < size) return false;
+  for (std::size_t done = 0; done < size;) {
+    const u64 at = address + done;
+    u64& entry = entry_at(at);
+    if (!(entry & kPagePresent)) entry = make_entry(page_base(at), region_at(at)->second);
+    if (!(entry & kPagePrivate)) {
+      if (!make_private(entry)) return false;
+      cache_.at(at) = {kNoPage, kNoPage, nullptr};
+    } else if (entry & kPageCode) {
+      forget_code(entry);
+    }
+    const std::size_t count = std::min<std::size_t>(size - done, kPageSize - page_offset(at));
+    std::memcpy(page_of(entry) + page_offset(at), static_cast<const u8*>(from) + done, count);
+    done += count;
+  }
+  return true;
+}
+
+}  // namespace kvrm::memory

@@ -1,0 +1,60 @@
+// What the system-call layer and the loader see of a guest's memory: copies in, copies out, and changes
+// of the map. No host pointer ever crosses this interface, so memory may just as well be on a GPU.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+
+namespace kvrm::memory {
+
+inline constexpr u64 kPageSize = 4096;
+inline constexpr u64 kAddressBits = 48;
+inline constexpr u64 kAddressLimit = u64{1} << kAddressBits;
+
+enum Protection : u32 { kNoAccess = 0, kRead = 1, kWrite = 2, kExecute = 4 };
+
+// Read-only bytes that many machines may map: an ELF segment, a file. The last page is padded with zeros.
+class Image;
+
+class GuestMemory {
+ public:
+  virtual ~GuestMemory() = default;
+
+  // Copies; false if any byte of the range lacks the permission (then nothing is promised about the
+  // bytes before it for read, and nothing is written for write). Addresses ignore the top byte.
+  virtual bool read(u64 address, void* to, std::size_t size) const = 0;
+  virtual bool write(u64 address, const void* from, std::size_t size) = 0;
+  // How many bytes starting at address can be accessed that way, at most size. For partial transfers.
+  virtual std::size_t accessible(u64 address, std::size_t size, Protection how) const = 0;
+  // Loader and debugger: write regardless of page protection (mapped pages only).
+  virtual bool poke(u64 address, const void* from, std::size_t size) = 0;
+  virtual bool peek(u64 address, void* to, std::size_t size) const = 0;
+
+  // The map. Addresses and sizes are multiples of kPageSize (the caller rounds); false: the range leaves
+  // the address space or the memory limit is exceeded. map() replaces what was there.
+  virtual bool map(u64 address, u64 size, u32 protection) = 0;
+  virtual bool map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const Image> image,
+                         u64 offset) = 0;
+  virtual void unmap(u64 address, u64 size) = 0;
+  virtual bool protect(u64 address, u64 size, u32 protection) = 0;  // false: a hole in the range
+  virtual bool move(u64 from, u64 from_size, u64 to, u64 to_size) = 0;  // mremap: moves contents and map
+  virtual bool discard(u64 address, u64 size) = 0;  // MADV_DONTNEED: back to zeros or the image
+  virtual bool is_free(u64 address, u64 size) const = 0;  // no page of the range is mapped
+  virtual bool is_mapped(u64 address, u64 size) const = 0;  // every page of the range is mapped
+  // The highest free range of that size that ends at or below limit and starts at or above floor.
+  virtual std::optional<u64> find_free(u64 size, u64 floor, u64 limit) const = 0;
+
+  struct Area {
+    u64 start, end;
+    u32 protection;
+  };
+  virtual std::vector<Area> areas() const = 0;  // for /proc/self/maps and debugging
+};
+
+}  // namespace kvrm::memory

@@ -1,0 +1,103 @@
+// The paged policy: a direct-mapped translation cache in front of whatever knows the pages.
+#pragma once
+
+#include "memory/policy.h"
+
+namespace kvrm::memory {
+
+// One cached page. A tag is the untagged page address, or kNoPage. Write permission in the cache means: private,
+// writable, and holding no decoded code, so that a store needs no further question.
+struct Translation {
+  u64 read_tag;
+  u64 write_tag;
+  u8* page;
+};
+
+inline constexpr u64 kNoPage = 1;  // no page address has its lowest bit set
+inline constexpr u32 kTranslations = 256;
+inline constexpr u64 kTagMask = kUntagged & ~((u64{1} << kPageShift) - 1);
+
+struct TranslationCache {
+  Translation entries[kTranslations];
+
+  KVRM_INLINE Translation& at(u64 address) { return entries[address >> kPageShift & (kTranslations - 1)]; }
+  void clear() {
+    for (Translation& entry : entries) entry = {kNoPage, kNoPage, nullptr};
+  }
+};
+
+// What the slow path answers: the trap and, unless it is kNone, the address of the first byte that may not be
+// accessed.
+struct SlowAccess {
+  Trap trap;
+  u64 fault_address;
+};
+
+// Backing offers
+//   SlowAccess read_slow(u64 address, void* to, u32 size)
+//   SlowAccess write_slow(u64 address, const void* from, u32 size)
+//   SlowAccess exchange_slow(u64 address, const void* expected, const void* desired, void* observed, u32 size)
+// which do the whole access, page crossings included, and fill the cache.
+template <class Backing>
+struct Paged {
+  TranslationCache* cache;
+  Backing* backing;
+
+  template <class T>
+  KVRM_INLINE Trap load(Cpu& cpu, u64 address, T& value) {
+    const Translation& entry = cache->at(address);
+    if (KVRM_LIKELY(last_page<T>(address) == entry.read_tag)) {
+      __builtin_memcpy(&value, entry.page + offset(address), sizeof(T));
+      return Trap::kNone;
+    }
+    T copy;
+    const SlowAccess slow = backing->read_slow(address, &copy, sizeof(T));
+    if (slow.trap != Trap::kNone) return memory_trap(cpu, slow.trap, slow.fault_address, Access::kRead);
+    value = copy;
+    return Trap::kNone;
+  }
+
+  template <class T>
+  KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
+    const Translation& entry = cache->at(address);
+    if (KVRM_LIKELY(last_page<T>(address) == entry.write_tag)) {
+      __builtin_memcpy(entry.page + offset(address), &value, sizeof(T));
+      return Trap::kNone;
+    }
+    const T copy = value;
+    const SlowAccess slow = backing->write_slow(address, &copy, sizeof(T));
+    if (slow.trap != Trap::kNone) return memory_trap(cpu, slow.trap, slow.fault_address, Access::kWrite);
+    return Trap::kNone;
+  }
+
+  template <class T>
+  KVRM_INLINE Trap compare_exchange(Cpu& cpu, u64 address, const T& expected, const T& desired, T& observed) {
+    const Translation& entry = cache->at(address);
+    if (KVRM_LIKELY(last_page<T>(address) == entry.write_tag && entry.read_tag == entry.write_tag)) {
+      u8* bytes = entry.page + offset(address);
+      __builtin_memcpy(&observed, bytes, sizeof(T));
+      if (observed == expected) __builtin_memcpy(bytes, &desired, sizeof(T));
+      return Trap::kNone;
+    }
+    const T wanted = expected;
+    const T replacement = desired;
+    T seen;
+    const SlowAccess slow = backing->exchange_slow(address, &wanted, &replacement, &seen, sizeof(T));
+    if (slow.trap != Trap::kNone) return memory_trap(cpu, slow.trap, slow.fault_address, Access::kWrite);
+    observed = seen;
+    return Trap::kNone;
+  }
+
+  KVRM_INLINE void fence() {}
+
+ private:
+  // The page of the access's last byte. An access that crosses into the next page can never match the cache
+  // entry of its first: neighbouring pages have different entries.
+  template <class T>
+  static KVRM_INLINE u64 last_page(u64 address) {
+    return (address + sizeof(T) - 1) & kTagMask;
+  }
+  static KVRM_INLINE u64 offset(u64 address) { return address & ((u64{1} << kPageShift) - 1); }
+};
+
+}  // namespace kvrm::memory

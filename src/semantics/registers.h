@@ -1,0 +1,102 @@
+// Reading and writing general registers, and the condition flags.
+#pragma once
+
+#include "base/bits.h"
+#include "base/cpu.h"
+
+namespace kvrm::semantics {
+
+// The whole register, or its low half.
+template <class T>
+KVRM_INLINE T read(const Cpu& cpu, u8 slot) {
+  return static_cast<T>(cpu.x[slot]);
+}
+
+// A write to the zero register leaves no trace. Narrow values are zero-extended.
+KVRM_INLINE void write(Cpu& cpu, u8 slot, u64 value) {
+  cpu.x[slot] = value;
+  cpu.x[kZeroSlot] = 0;
+}
+
+KVRM_INLINE u64 read_sized(const Cpu& cpu, bool is_64, u8 slot) {
+  return is_64 ? cpu.x[slot] : static_cast<u32>(cpu.x[slot]);
+}
+
+KVRM_INLINE void write_sized(Cpu& cpu, bool is_64, u8 slot, u64 value) {
+  write(cpu, slot, is_64 ? value : static_cast<u32>(value));
+}
+
+// AddWithCarry() of the manual, with the flags it gives.
+template <class T>
+struct Sum {
+  T value;
+  u8 c, v;
+};
+
+template <class T>
+KVRM_INLINE Sum<T> add_with_carry(T a, T b, u8 carry) {
+  T partial = 0, value = 0;
+  const bool carry_1 = __builtin_add_overflow(a, b, &partial);
+  const bool carry_2 = __builtin_add_overflow(partial, static_cast<T>(carry), &value);
+  const T overflow = static_cast<T>((a ^ value) & (b ^ value));
+  return {value, static_cast<u8>(carry_1 | carry_2), static_cast<u8>(overflow >> (kBits<T> - 1))};
+}
+
+template <class T>
+KVRM_INLINE void set_nz(Cpu& cpu, T value) {
+  cpu.n = static_cast<u8>(value >> (kBits<T> - 1));
+  cpu.z = value == 0;
+}
+
+template <class T>
+KVRM_INLINE void set_flags(Cpu& cpu, const Sum<T>& sum) {
+  set_nz(cpu, sum.value);
+  cpu.c = sum.c;
+  cpu.v = sum.v;
+}
+
+// The flags of a + b or a - b, written for the shapes compilers turn into one flag-setting instruction.
+template <class T>
+KVRM_INLINE T add_setting_flags(Cpu& cpu, T a, T b) {
+  T value = 0;
+  Signed<T> ignored = 0;
+  cpu.c = __builtin_add_overflow(a, b, &value);
+  cpu.v = __builtin_add_overflow(static_cast<Signed<T>>(a), static_cast<Signed<T>>(b), &ignored);
+  set_nz(cpu, value);
+  return value;
+}
+
+template <class T>
+KVRM_INLINE T sub_setting_flags(Cpu& cpu, T a, T b) {
+  T value = 0;
+  Signed<T> ignored = 0;
+  cpu.c = !__builtin_sub_overflow(a, b, &value);
+  cpu.v = __builtin_sub_overflow(static_cast<Signed<T>>(a), static_cast<Signed<T>>(b), &ignored);
+  set_nz(cpu, value);
+  return value;
+}
+
+KVRM_INLINE void set_nzcv(Cpu& cpu, u8 nzcv) {
+  cpu.n = nzcv >> 3 & 1;
+  cpu.z = nzcv >> 2 & 1;
+  cpu.c = nzcv >> 1 & 1;
+  cpu.v = nzcv & 1;
+}
+
+// ConditionHolds() of the manual: the low bit inverts, except that 1111 is always true as well.
+KVRM_INLINE bool condition_holds(const Cpu& cpu, u8 cond) {
+  bool holds = true;
+  switch (cond >> 1) {
+    case 0: holds = cpu.z; break;
+    case 1: holds = cpu.c; break;
+    case 2: holds = cpu.n; break;
+    case 3: holds = cpu.v; break;
+    case 4: holds = cpu.c & !cpu.z; break;
+    case 5: holds = cpu.n == cpu.v; break;
+    case 6: holds = (cpu.n == cpu.v) & !cpu.z; break;
+    default: return true;
+  }
+  return holds != static_cast<bool>(cond & 1);
+}
+
+}  // namespace kvrm::semantics

@@ -1,0 +1,149 @@
+#include "runner.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+
+#include "corpus.h"
+
+namespace kvrm::oracle {
+namespace {
+
+// Mismatches of one row that are worth reading; the rest are counted.
+constexpr uint64_t kMismatchesPerRow = 3;
+
+struct UnitReport {
+  Summary summary;
+  std::string packed;
+};
+
+std::string label(const Table& table, const Group& group) {
+  if (group.row != kNoRow) return table.row(group.row).name;
+  return group.words.size() == 1 ? "(no row)" : "(sequence)";
+}
+
+class Worker {
+ public:
+  Worker(const Table& table, const Memory& memory, const RunOptions& options)
+      : table_(table), memory_(memory), options_(options) {
+    if (!options.against_itself) subject_ = Subject::create(options.machine, memory, error_);
+  }
+
+  UnitReport check(Unit unit) {
+    UnitReport report;
+    if (!error_.empty()) {
+      report.summary.errors.push_back(error_);
+      return report;
+    }
+    if (unit.outcomes.empty()) {
+      Qemu::Batch batch = options_.qemu.run(unit.groups, memory_);
+      if (!batch.error.empty()) {
+        report.summary.errors.push_back(batch.error + name_of_case(unit, batch.finished));
+        return report;
+      }
+      unit.outcomes = std::move(batch.outcomes);
+    }
+    Qemu::Batch again;
+    if (options_.against_itself) again = options_.qemu.run(unit.groups, memory_);
+    std::size_t next = 0;
+    for (const Group& group : unit.groups) {
+      if (subject_) subject_->place(group.words);
+      for (const Input& input : group.inputs) {
+        const OracleState state = expand(input);
+        Subject::Ran ran;
+        if (subject_) ran = subject_->run(state);
+        else ran.outcome = again.outcomes.at(next);
+        judge(group, input, state, unit.outcomes[next], std::move(ran), report.summary);
+        ++next;
+      }
+    }
+    if (!options_.corpus_out.empty()) report.packed = pack(table_, unit);
+    return report;
+  }
+
+ private:
+  // The case a QEMU that gave up was running, as a replay string.
+  std::string name_of_case(const Unit& unit, uint64_t finished) const {
+    for (const Group& group : unit.groups) {
+      if (finished < group.inputs.size()) {
+        return "\n  in " + encode({options_.memory_seed, group.words, group.inputs[finished]});
+      }
+      finished -= group.inputs.size();
+    }
+    return "";
+  }
+
+  void judge(const Group& group, const Input& input, const OracleState& state, const Outcome& expected,
+             Subject::Ran&& ran, Summary& summary) const {
+    auto lines = subject_ ? differences(table_, group, state, expected, ran) : differences(expected, ran.outcome);
+    Count& row = summary.rows[label(table_, group)];
+    if (lines.empty()) {
+      ++row.passed;
+      ++summary.total.passed;
+      return;
+    }
+    ++row.failed;
+    ++summary.total.failed;
+    if (row.failed > kMismatchesPerRow) return;
+    Mismatch mismatch = {group, expected, std::move(ran), std::move(lines)};
+    mismatch.group.inputs = {input};
+    summary.mismatches.push_back(std::move(mismatch));
+  }
+
+  const Table& table_;
+  const Memory& memory_;
+  const RunOptions& options_;
+  std::unique_ptr<Subject> subject_;
+  std::string error_;
+};
+
+void merge(Summary& into, Summary&& from) {
+  into.total.passed += from.total.passed;
+  into.total.failed += from.total.failed;
+  for (const auto& [row, count] : from.rows) {
+    into.rows[row].passed += count.passed;
+    into.rows[row].failed += count.failed;
+  }
+  for (Mismatch& mismatch : from.mismatches) {
+    if (into.mismatches.size() < kMismatchesKept) into.mismatches.push_back(std::move(mismatch));
+  }
+  for (std::string& error : from.errors) {
+    if (into.errors.size() < kMismatchesKept) into.errors.push_back(std::move(error));
+  }
+}
+
+}  // namespace
+
+Summary run(const Table& table, const Memory& memory, const Source& source, const RunOptions& options) {
+  const std::size_t count = source.units();
+  std::vector<UnitReport> reports(count);
+  std::atomic<std::size_t> next = 0, done = 0;
+  const auto work = [&] {
+    Worker worker(table, memory, options);
+    for (std::size_t at = next++; at < count; at = next++) {
+      reports[at] = worker.check(source.unit(at));
+      const std::size_t finished = ++done;
+      if (options.progress) std::fprintf(stderr, "\r%zu of %zu units", finished, count);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < std::max(1u, options.jobs); ++i) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  if (options.progress) std::fprintf(stderr, "\r\033[K");
+
+  Summary summary;
+  std::vector<std::string> packed;
+  for (UnitReport& report : reports) {
+    merge(summary, std::move(report.summary));
+    packed.push_back(std::move(report.packed));
+  }
+  if (!options.corpus_out.empty()) {
+    const std::string error = write_corpus(options.corpus_out, options.memory_seed, packed);
+    if (!error.empty()) summary.errors.push_back(error);
+  }
+  return summary;
+}
+
+}  // namespace kvrm::oracle

@@ -1,0 +1,38 @@
+// Takes the units of a source through QEMU and through our machine, on several threads.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compare.h"
+#include "kvrm/machine.h"
+#include "source.h"
+
+namespace kvrm::oracle {
+
+struct RunOptions {
+  Qemu qemu;
+  Options machine;
+  unsigned jobs = 2;
+  uint64_t memory_seed = 1;
+  std::string corpus_out;  // empty: none
+  bool progress = false;
+  bool against_itself = false;  // compare a second QEMU run instead of our machine: a test of the harness
+};
+
+struct Count {
+  uint64_t passed = 0, failed = 0;
+};
+
+struct Summary {
+  Count total;
+  std::map<std::string, Count> rows;
+  std::vector<Mismatch> mismatches;  // the first few, in the order of the units
+  std::vector<std::string> errors;   // QEMU did not run, a machine could not be made
+};
+inline constexpr std::size_t kMismatchesKept = 20;
+
+Summary run(const Table& table, const Memory& memory, const Source& source, const RunOptions& options);
+
+}  // namespace kvrm::oracle

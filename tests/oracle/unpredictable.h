@@ -1,0 +1,47 @@
+// What is not compared with QEMU, and why. Every exclusion of the oracle tests is a line of one of these
+// lists; `oracle --list-rules` prints them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "table.h"
+
+namespace kvrm::oracle {
+
+// Words of a row that are not generated.
+struct WordRule {
+  const char* rows;       // for a person
+  const char* condition;  // for a person
+  const char* reason;
+  bool (*refuses)(const Row& row, uint32_t word);
+  bool unsafe;  // not even its allocation can be tried out
+};
+const std::vector<WordRule>& word_rules();
+
+// The first rule that refuses the word, or null.
+const WordRule* refused(const Row& row, uint32_t word);
+bool unsafe_to_run(const Row& row, uint32_t word);
+
+// Parts of an outcome that are checked in another way than against QEMU's bits.
+struct OutcomeRule {
+  const char* when;
+  const char* check;
+  const char* reason;
+};
+const std::vector<OutcomeRule>& outcome_rules();
+
+// Words for which QEMU's SIGILL and the manual's allocation differ; we follow the manual.
+struct AllocationException {
+  uint32_t mask, bits;
+  const char* reason;
+};
+const std::vector<AllocationException>& allocation_exceptions();
+
+// A fault in the middle of this row's access may leave QEMU's registers or memory partly changed.
+bool accesses_in_parts(const Row& row, uint32_t word);
+
+std::string list_rules();
+
+}  // namespace kvrm::oracle
