@@ -1,152 +1,33 @@
 #include "interpreter/handlers.h"
 
-#include <cstring>
-#include <utility>
-
-#include "interpreter/clock.h"
-#include "interpreter/predecode.h"
-#include "interpreter/variants.h"
+#include "interpreter/row_handlers.h"
+#include "interpreter/shards.h"
 
 namespace kvrm::interpreter {
 namespace {
-
-using Memory = memory::Paged<memory::AddressSpace>;
-
-#if KVRM_TAIL_CALLS
-#define KVRM_CONTINUE(target, credit) \
-  [[clang::musttail]] return (target)->run(cpu, (target), context, (credit))
-#else
-#define KVRM_CONTINUE(target, credit) return Next{(target), (credit)}
-#endif
-
-KVRM_INLINE Next leave(const Entry* entry, Context* context, i64 credit, Trap trap) {
-  context->stopped_at = entry;
-  context->trap = trap;
-  return {nullptr, credit};
-}
-
-// The entry for an address, through the recently entered pages.
-KVRM_INLINE const Entry* find_entry(Context* context, u64 pc) {
-  constexpr u64 kInPage = (kWordsPerPage - 1) * 4;
-  const Context::CachedPage& page = context->pages[pc / memory::kPageSize % Context::kCachedPages];
-  if (KVRM_UNLIKELY(page.address != (pc & ~kInPage))) return context->cache->enter(pc);
-  context->page_address = page.address;
-  context->entries = page.entries;
-  return page.entries + (pc & kInPage) / 4;
-}
-
-template <class Op>
-KVRM_INLINE Op operands_of(const Entry* entry) {
-  Op op;
-  static_assert(sizeof(op) <= sizeof(entry->operands));
-  std::memcpy(&op, &entry->operands, sizeof(op));
-  return op;
-}
-
-// A row that does not branch.
-template <class Op, u32 kVariant>
-KVRM_HANDLER Next run_next(Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
-  Op op = operands_of<Op>(entry);
-  Variants<Op>::template fix<kVariant>(op);
-  if constexpr (semantics::kUsesPc<Op>) cpu->pc = address_of(*context, entry);
-  if constexpr (isa::facts(Op::kRow).routing == isa::Class::kSystem) {
-    cpu->clock_ns = clock_now(*context, remaining(entry, credit));
-  }
-  Memory memory{context->translations, context->space};
-  const Trap trap = semantics::Meaning<Op>::execute(*cpu, memory, op);
-  if (KVRM_UNLIKELY(trap != Trap::kNone)) return leave(entry, context, credit, trap);
-  const Entry* next = entry + 1;
-  KVRM_CONTINUE(next, credit);
-}
-
-// A branch to a fixed place in the same page. Its meaning is relative to pc, so only the link register needs to know
-// where pc really is; the distance alone leads to the target's entry.
-template <class Op, u32 kVariant>
-KVRM_HANDLER Next run_near_branch(Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
-  Op op = operands_of<Op>(entry);
-  Variants<Op>::template fix<kVariant>(op);
-  const u64 pc = Op::kRow == isa::Row::BL ? address_of(*context, entry) : 0;
-  cpu->pc = pc;
-  Memory memory{context->translations, context->space};
-  (void)semantics::Meaning<Op>::execute(*cpu, memory, op);
-  const i64 distance = static_cast<i64>(cpu->pc - pc) * (kCreditPerInstruction / 4);
-  const Entry* next = entry + 1;
-  if (distance == kCreditPerInstruction) KVRM_CONTINUE(next, credit);
-  const Entry* target = entry_at(place(entry) + distance);
-  credit += distance - kCreditPerInstruction;
-  if (KVRM_UNLIKELY(credit - place(target) < kCheckInterval)) return leave(target, context, credit, Trap::kNone);
-  KVRM_CONTINUE(target, credit);
-}
-
-// Any other branch.
-template <class Op, u32 kVariant>
-KVRM_HANDLER Next run_far_branch(Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
-  Op op = operands_of<Op>(entry);
-  Variants<Op>::template fix<kVariant>(op);
-  cpu->pc = address_of(*context, entry);
-  Memory memory{context->translations, context->space};
-  (void)semantics::Meaning<Op>::execute(*cpu, memory, op);
-  const Entry* target = find_entry(context, cpu->pc);
-  credit += place(target) - place(entry) - kCreditPerInstruction;
-  if (KVRM_UNLIKELY(credit - place(target) < kCheckInterval)) return leave(target, context, credit, Trap::kNone);
-  KVRM_CONTINUE(target, credit);
-}
 
 KVRM_HANDLER Next run_undefined(Cpu*, const Entry* entry, Context* context, i64 credit) {
   return leave(entry, context, credit, Trap::kUndefined);
 }
 
-template <class Op, u32 kVariant>
-constexpr Handler handler_of() {
-  constexpr isa::Flow kFlow = isa::facts(Op::kRow).flow;
-  if constexpr (kFlow == isa::Flow::kNext || kFlow == isa::Flow::kTrap) {
-    return &run_next<Op, kVariant>;
-  } else if constexpr (Variants<Op>::template kStaysInPage<kVariant>) {
-    return &run_near_branch<Op, kVariant>;
-  } else {
-    return &run_far_branch<Op, kVariant>;
-  }
-}
-
-template <class Op>
-Handler choose_handler(const Op& op, u32 index_in_page) {
-  constexpr auto kHandlers = []<u32... kVariant>(std::integer_sequence<u32, kVariant...>) {
-    struct Table {
-      Handler handlers[sizeof...(kVariant)];
-    };
-    return Table{{handler_of<Op, kVariant>()...}};
-  }(std::make_integer_sequence<u32, Variants<Op>::kCount>{});
-  return kHandlers.handlers[Variants<Op>::choose(op, index_in_page)];
-}
-
-template <class Op>
-Entry make_row_entry(u32 word, u32 index_in_page) {
-  const Op op = Op::decode(word);
-  Entry entry{choose_handler(op, index_in_page), 0};
-  std::memcpy(&entry.operands, &op, sizeof(op));
-  return entry;
-}
-
 }  // namespace
 
 Entry make_entry(u32 word, u32 index_in_page) {
-  switch (isa::decode(word)) {
-#define KVRM_CASE(name) \
-  case isa::Row::name: return make_row_entry<isa::name>(word, index_in_page);
-    KVRM_FOR_EACH_IMPLEMENTED_ROW(KVRM_CASE)
-#undef KVRM_CASE
-    default: return {&run_undefined, 0};
+  const isa::Row row = isa::decode(word);
+  Entry entry{&run_undefined, 0};
+  for (const MakeEntry make : kShards) {
+    if (make(row, word, index_in_page, entry)) break;
   }
+  return entry;
 }
 
-KVRM_HANDLER Next run_undecoded(Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
+KVRM_HANDLER Next run_undecoded([[maybe_unused]] Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
   const Entry* decoded = context->cache->enter(address_of(*context, entry));
   credit += place(decoded) - place(entry);
   KVRM_CONTINUE(decoded, credit);
 }
 
-KVRM_HANDLER Next run_page_end(Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
-  (void)cpu;
+KVRM_HANDLER Next run_page_end([[maybe_unused]] Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
   const Entry* target = find_entry(context, address_of(*context, entry));
   credit += place(target) - place(entry);
   if (KVRM_UNLIKELY(credit - place(target) < kCheckInterval)) return leave(target, context, credit, Trap::kNone);

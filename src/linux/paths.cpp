@@ -67,7 +67,7 @@ i64 base_folder(Kernel& kernel, i32 dirfd, std::string& base) {
 }  // namespace
 
 Provided provided_file(const std::string& path) {
-  if (path.compare(0, 5, "/dev/") != 0 && path.compare(0, 6, "/proc/") != 0) return Provided::kNone;
+  if (path.find("/dev/") == std::string::npos && path.find("/proc/") == std::string::npos) return Provided::kNone;
   const std::string normal = normal_path(path);
   for (const auto& name : kProvidedNames)
     if (normal == name.path) return name.which;

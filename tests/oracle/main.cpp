@@ -79,6 +79,7 @@ void print_text(const Table& table, const Summary& summary, const RunOptions& op
   for (const auto& [row, count] : summary.rows) {
     if (count.failed) std::cout << row << ": " << count.failed << " of " << count.passed + count.failed << " failed\n";
   }
+  for (const auto& [kind, count] : summary.kinds) std::cout << count << " times: " << kind << "\n";
   for (const std::string& error : summary.errors) std::cout << "ERROR " << error << "\n";
   std::cout << summary.total.passed << " passed, " << summary.total.failed << " failed\n";
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cstdio>
 #include <mutex>
 #include <thread>
@@ -11,8 +12,25 @@
 namespace kvrm::oracle {
 namespace {
 
-// Mismatches of one row that are worth reading; the rest are counted.
-constexpr uint64_t kMismatchesPerRow = 3;
+// Mismatches of one kind that are worth reading; the rest are counted.
+constexpr uint64_t kMismatchesPerKind = 3;
+
+// The differences without their numbers: "x1: QEMU 0x1, kvrm 0x2" and "x7: ..." are one kind.
+std::string kind_of(const std::vector<std::string>& lines) {
+  std::string kind;
+  for (const std::string& line : lines) {
+    std::string shape;
+    for (const char letter : line) {
+      const bool digit = std::isxdigit(static_cast<unsigned char>(letter)) && !std::isalpha(static_cast<unsigned char>(letter));
+      if (!digit) shape += letter;
+      else if (shape.empty() || shape.back() != '#') shape += '#';
+    }
+    const auto values = shape.find(": QEMU #");
+    shape = shape.substr(0, values);
+    if (kind.find(shape) == std::string::npos) kind += (kind.empty() ? "" : "; ") + shape;
+  }
+  return kind;
+}
 
 struct UnitReport {
   Summary summary;
@@ -86,7 +104,7 @@ class Worker {
     }
     ++row.failed;
     ++summary.total.failed;
-    if (row.failed > kMismatchesPerRow) return;
+    if (++summary.kinds[kind_of(lines)] > kMismatchesPerKind) return;
     Mismatch mismatch = {group, expected, std::move(ran), std::move(lines)};
     mismatch.group.inputs = {input};
     summary.mismatches.push_back(std::move(mismatch));
@@ -107,8 +125,10 @@ void merge(Summary& into, Summary&& from) {
     into.rows[row].failed += count.failed;
   }
   for (Mismatch& mismatch : from.mismatches) {
-    if (into.mismatches.size() < kMismatchesKept) into.mismatches.push_back(std::move(mismatch));
+    const bool seen_enough = into.kinds[kind_of(mismatch.differences)] >= kMismatchesPerKind;
+    if (!seen_enough && into.mismatches.size() < kMismatchesKept) into.mismatches.push_back(std::move(mismatch));
   }
+  for (const auto& [kind, count] : from.kinds) into.kinds[kind] += count;
   for (std::string& error : from.errors) {
     if (into.errors.size() < kMismatchesKept) into.errors.push_back(std::move(error));
   }

@@ -28,6 +28,7 @@ struct Count {
 struct Summary {
   Count total;
   std::map<std::string, Count> rows;
+  std::map<std::string, uint64_t> kinds;  // what differed, without the numbers, and how often
   std::vector<Mismatch> mismatches;  // the first few, in the order of the units
   std::vector<std::string> errors;   // QEMU did not run, a machine could not be made
 };

@@ -32,7 +32,7 @@ struct OutcomeRule {
 };
 const std::vector<OutcomeRule>& outcome_rules();
 
-// Words for which QEMU's SIGILL and the manual's allocation differ; we follow the manual.
+// Words that QEMU runs and the manual does not allocate; we follow the manual and raise Undefined.
 struct AllocationException {
   uint32_t mask, bits;
   const char* reason;

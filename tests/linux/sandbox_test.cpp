@@ -1,0 +1,218 @@
+// No path leaves the root.
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "guest.h"
+
+namespace kvrm::linux_abi::test {
+namespace {
+
+// An outer folder with a secret, and the root inside it.
+class SandboxTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(outer_ / "root/dir/sub");
+    outer_.write("secret", "secret");
+    outer_.write("root/file", "inside");
+    outer_.write("root/dir/deep", "deep");
+    ProcessOptions options;
+    options.root = outer_ / "root";
+    guest_ = std::make_unique<Guest>(options);
+  }
+  void link(const std::string& target, const std::string& name) {
+    std::filesystem::create_symlink(target, outer_ / ("root/" + name));
+  }
+  std::string contents(const std::string& path) {
+    const i64 fd = guest_->open(path);
+    if (fd < 0) return "errno " + std::to_string(-fd);
+    const i64 n = guest_->call(kRead, u64(fd), kScratch, 100);
+    guest_->call(kClose, u64(fd));
+    return n < 0 ? "errno " + std::to_string(-n) : guest_->get_text(kScratch, std::size_t(n));
+  }
+  u64 path(const std::string& text, u64 offset = 0) { return guest_->text(text, offset); }
+
+  TemporaryFolder outer_;
+  std::unique_ptr<Guest> guest_;
+};
+
+TEST_F(SandboxTest, PlainPathsWork) {
+  EXPECT_EQ(contents("file"), "inside");
+  EXPECT_EQ(contents("/file"), "inside");
+  EXPECT_EQ(contents("dir/../file"), "inside");
+  EXPECT_EQ(contents("/dir/deep"), "deep");
+}
+
+TEST_F(SandboxTest, DotsStopAtTheRoot) {
+  EXPECT_EQ(contents("../secret"), "errno 2");
+  EXPECT_EQ(contents("/../../../../secret"), "errno 2");
+  EXPECT_EQ(contents("dir/../../secret"), "errno 2");
+  EXPECT_EQ(contents("../file"), "inside");
+  EXPECT_EQ(contents(outer_ / "secret"), "errno 2");
+}
+
+TEST_F(SandboxTest, LinksStayInside) {
+  link(outer_ / "secret", "absolute");
+  link("../secret", "relative");
+  link("/file", "to_file");
+  link("/", "slash");
+  link("../../../..", "up");
+  EXPECT_EQ(contents("absolute"), "errno 2");
+  EXPECT_EQ(contents("relative"), "errno 2");
+  EXPECT_EQ(contents("to_file"), "inside");
+  EXPECT_EQ(contents("slash/file"), "inside");
+  EXPECT_EQ(contents("up/secret"), "errno 2");
+  EXPECT_EQ(contents("up/file"), "inside");
+}
+
+TEST_F(SandboxTest, LinksTheGuestMakesStayInside) {
+  EXPECT_EQ(0, guest_->call(kSymlinkat, path(outer_ / "secret"), kCwd, path("l", 0x1000)));
+  EXPECT_EQ(contents("l"), "errno 2");
+  EXPECT_EQ(0, guest_->call(kSymlinkat, path("/../../.."), kCwd, path("m", 0x1000)));
+  EXPECT_EQ(contents("m/secret"), "errno 2");
+  // Writing through a dangling link creates inside the root or not at all.
+  EXPECT_LT(guest_->open("l", kOpenWriteOnly | kOpenCreate | kOpenTruncate), 0);
+  EXPECT_EQ(outer_.read("secret"), "secret");
+}
+
+TEST_F(SandboxTest, ProcIsNoWayOut) {
+  ProcessOptions options;
+  options.root = "/";
+  Guest whole(options);
+  for (const char* name : {"/proc/self/root/etc/passwd", "/proc/self/mem", "/proc/self/fd/0", "/proc/self/cwd",
+                           "/proc/self/environ", "/proc/1/root", "/proc/thread-self/mem", "/sys/kernel/notes",
+                           "/dev/mem", "/dev/ptmx", "/proc/self/../self/mem", "/proc/sys/kernel/hostname"})
+    for (const u32 flags : {0u, u32{kOpenReadWrite}, u32{kOpenPath}}) {
+      const i64 fd = whole.open(name, flags);
+      // An O_PATH handle to a device is harmless: it can only be asked about.
+      if (fd >= 0) EXPECT_TRUE(flags == kOpenPath && std::string(name).substr(0, 5) == "/dev/") << name;
+      if (fd >= 0) EXPECT_EQ(whole.call(kRead, u64(fd), kScratch, 1), -EBADF);
+    }
+  EXPECT_GE(whole.open("/etc/passwd"), 0);
+  EXPECT_GE(whole.open("/proc/self/maps"), 0);  // the guest's own
+}
+
+TEST_F(SandboxTest, DescriptorsOfFoldersAreNoWayOut) {
+  const i64 dir = guest_->open("dir", kOpenDirectory);
+  ASSERT_GE(dir, 0);
+  EXPECT_EQ(guest_->call(kOpenat, u64(dir), path("../../secret"), 0), -ENOENT);
+  const i64 fd = guest_->call(kOpenat, u64(dir), path("../file"), 0);
+  EXPECT_GE(fd, 0);
+  EXPECT_EQ(guest_->call(kOpenat, u64(fd), path("x"), 0), -ENOTDIR);
+  EXPECT_EQ(guest_->call(kOpenat, 99, path("x"), 0), -EBADF);
+  EXPECT_EQ(guest_->call(kOpenat, 99, path("/file"), 0), fd + 1);
+}
+
+TEST_F(SandboxTest, AFolderFromTheHostIsNotARoot) {
+  const int outside = ::open(outer_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ProcessOptions options;
+  options.root = outer_ / "root";
+  options.stdin_fd = outside;
+  Guest guest(options);
+  EXPECT_LT(guest.call(kOpenat, 0, guest.text("secret"), 0), 0);
+  EXPECT_LT(guest.call(kFchdir, 0), 0);
+  EXPECT_EQ(guest.call(kGetdents64, 0, kScratch, 4096), -ENOTDIR);
+  ::close(outside);
+}
+
+TEST_F(SandboxTest, NamesCannotBeMovedOut) {
+  EXPECT_EQ(guest_->call(kRenameat, kCwd, path("file"), kCwd, path("../../stolen", 0x1000)), 0);
+  EXPECT_FALSE(std::filesystem::exists(outer_ / "stolen"));
+  EXPECT_EQ(contents("stolen"), "inside");
+  EXPECT_EQ(guest_->call(kRenameat, kCwd, path("../secret"), kCwd, path("got", 0x1000)), -ENOENT);
+  link("..", "up");
+  EXPECT_EQ(guest_->call(kRenameat, kCwd, path("up/secret"), kCwd, path("got", 0x1000)), -ENOENT);
+  EXPECT_EQ(guest_->call(kRenameat, kCwd, path(".."), kCwd, path("got", 0x1000)), -EBUSY);
+  EXPECT_EQ(guest_->call(kRenameat, kCwd, path("/"), kCwd, path("got", 0x1000)), -EBUSY);
+  EXPECT_EQ(guest_->call(kLinkat, kCwd, path("up/secret"), kCwd, path("got", 0x1000), 0), -ENOENT);
+  link(outer_ / "secret", "abs");
+  EXPECT_EQ(guest_->call(kLinkat, kCwd, path("abs"), kCwd, path("got", 0x1000), kAtSymlinkFollow), -ENOENT);
+  EXPECT_EQ(guest_->call(kLinkat, kCwd, path("abs/"), kCwd, path("got2", 0x1000), 0), -ENOENT);
+  EXPECT_EQ(guest_->call(kUnlinkat, kCwd, path("../secret"), 0), -ENOENT);
+  EXPECT_EQ(guest_->call(kMkdirat, kCwd, path("../made"), 0755), 0);
+  EXPECT_FALSE(std::filesystem::exists(outer_ / "made"));
+  EXPECT_TRUE(std::filesystem::exists(outer_ / "root/made"));
+  EXPECT_EQ(guest_->call(kUnlinkat, kCwd, path(".."), kAtRemovedir), -ENOTEMPTY);
+  EXPECT_EQ(guest_->call(kUnlinkat, kCwd, path("."), kAtRemovedir), -EINVAL);
+  EXPECT_EQ(guest_->call(kUnlinkat, kCwd, path("/"), kAtRemovedir), -EBUSY);
+  EXPECT_EQ(guest_->call(kMkdirat, kCwd, path("/.."), 0755), -EEXIST);
+}
+
+TEST_F(SandboxTest, AFolderMovedWhileOpenStaysInside) {
+  const i64 dir = guest_->open("dir/sub", kOpenDirectory);
+  ASSERT_GE(dir, 0);
+  ASSERT_EQ(guest_->call(kFchdir, u64(dir)), 0);
+  ASSERT_EQ(guest_->call(kRenameat, kCwd, path("/dir/sub"), kCwd, path("/moved", 0x1000)), 0);
+  EXPECT_EQ(guest_->call(kOpenat, u64(dir), path("../../../secret"), 0), -ENOENT);
+  EXPECT_EQ(contents("../file"), "inside");
+  EXPECT_EQ(guest_->call(kGetcwd, kScratch, 100), 7);
+  EXPECT_EQ(guest_->get_text(kScratch, 7), std::string("/moved\0", 7));
+  // Moved out of the root by the host: then it is nowhere.
+  std::filesystem::rename(outer_ / "root/moved", outer_ / "moved");
+  EXPECT_EQ(guest_->call(kOpenat, u64(dir), path("../secret"), 0), -ENOENT);
+  EXPECT_EQ(guest_->call(kGetcwd, kScratch, 100), -ENOENT);
+  EXPECT_EQ(contents("../secret"), "errno 2");
+}
+
+TEST_F(SandboxTest, ChangingDoesNotFollowOut) {
+  link(outer_ / "secret", "abs");
+  EXPECT_EQ(guest_->call(kFchmodat, kCwd, path("abs"), 0777), -ENOENT);
+  EXPECT_EQ(guest_->call(kFchmodat, kCwd, path("../secret"), 0777), -ENOENT);
+  EXPECT_EQ(guest_->call(kUtimensat, kCwd, path("abs"), 0, 0), -ENOENT);
+  EXPECT_EQ(guest_->call(45, path("abs"), 0), -ENOENT);  // truncate
+  EXPECT_EQ(outer_.read("secret"), "secret");
+  // What is the host's keeps its mode and owner, whatever it is called.
+  for (const char* name : {"/dev/null", "/dev/../dev/null", "//dev//null", "/proc/self/exe"}) {
+    EXPECT_EQ(guest_->call(kFchmodat, kCwd, path(name), 0600), -EPERM);
+    EXPECT_EQ(guest_->call(kFchownat, kCwd, path(name), 1, 1, 0), -EPERM);
+    EXPECT_EQ(guest_->call(kFchownat, kCwd, path(name), 1, 1, kAtEmptyPath), -EPERM);
+    EXPECT_EQ(guest_->call(kUtimensat, kCwd, path(name), 0, 0), -EPERM);
+  }
+  const i64 fd = guest_->open("/dev/null", kOpenReadWrite);
+  EXPECT_EQ(guest_->call(kFchmod, u64(fd), 0600), -EPERM);
+  EXPECT_EQ(guest_->call(kFchmod, 1, 0600), -EPERM);
+  EXPECT_EQ(guest_->call(kUtimensat, 1, 0, 0, 0), -EPERM);
+  EXPECT_EQ(guest_->call(kFchownat, 1, path(""), 1, 1, kAtEmptyPath), -EPERM);
+}
+
+TEST_F(SandboxTest, DevicesAreRefused) {
+  if (::mknod((outer_ / "root/null").c_str(), S_IFCHR | 0666, 0x103) == 0) {
+    EXPECT_EQ(guest_->open("null"), -EACCES);
+    EXPECT_EQ(guest_->open("null", kOpenReadWrite | kOpenCreate), -EACCES);
+  }
+  EXPECT_EQ(guest_->call(kMknodat, kCwd, path("dev"), S_IFCHR | 0666, 0x103), -EPERM);
+  EXPECT_EQ(guest_->call(kMknodat, kCwd, path("dev"), S_IFBLK | 0666, 0x103), -EPERM);
+  // A FIFO without a writer does not hang the host.
+  EXPECT_EQ(guest_->call(kMknodat, kCwd, path("fifo"), S_IFIFO | 0666, 0), 0);
+  EXPECT_GE(guest_->open("fifo", kOpenReadOnly), 0);
+}
+
+TEST_F(SandboxTest, TheProgramsFileCannotBeSwapped) {
+  outer_.write("root/prog", "program");
+  ProcessOptions options;
+  options.exe_path = outer_ / "root/prog";
+  Guest guest(options);  // no root: only the program is visible
+  std::filesystem::remove(outer_ / "root/prog");
+  std::filesystem::create_symlink(outer_ / "secret", outer_ / "root/prog");
+  const i64 fd = guest.open(outer_ / "root/prog");
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(guest.call(kRead, u64(fd), kScratch, 100), 7);
+  EXPECT_EQ(guest.get_text(kScratch, 7), "program");
+  EXPECT_EQ(guest.open(outer_ / "root/prog", kOpenReadWrite), -ETXTBSY);
+  EXPECT_EQ(guest.open("/proc/self/exe"), fd + 1);
+  EXPECT_EQ(guest.open("/etc/passwd"), -ENOENT);
+  EXPECT_EQ(guest.open("x", kOpenCreate | kOpenWriteOnly), -ENOENT);
+  EXPECT_EQ(guest.call(kReadlinkat, kCwd, guest.text("/proc/self/exe"), kScratch + 0x1000, 100),
+            i64((outer_ / "root/prog").size()));
+}
+
+TEST(Sandbox, ARootThatIsNotThereIsAnError) {
+  ProcessOptions options;
+  options.root = "/nonexistent/folder";
+  const auto process = Process::create(options);
+  ASSERT_FALSE(process.ok());
+  EXPECT_NE(process.error().message.find("/nonexistent/folder"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kvrm::linux_abi::test
