@@ -1,10 +1,7 @@
 // kvrm disasm: the text of words, of a raw file or of a program's code.
 #include <fmt/core.h>
 
-#include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "commands.h"
@@ -53,14 +50,13 @@ int disasm(const DisasmArguments& arguments) {
   }
   if (!arguments.words.empty()) return print_words(arguments, address);
   if (arguments.file.empty()) return host_error("disasm: give a FILE or --word WORD");
-  std::ifstream file(arguments.file, std::ios::binary);
-  if (!file) return host_error(arguments.file + ": " + std::strerror(errno));
-  const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  auto bytes = read_file(arguments.file);
+  if (!bytes) return host_error(bytes.error().message);
   if (arguments.raw) {
-    print_code(address, bytes);
+    print_code(address, *bytes);
     return 0;
   }
-  auto segments = executable_segments(bytes);
+  auto segments = executable_segments(*bytes);
   if (!segments) return host_error(arguments.file + ": " + segments.error().message);
   for (const CodeSegment& segment : *segments) {
     fmt::print("; code at {:#x}, {} bytes\n", segment.address, segment.bytes.size());

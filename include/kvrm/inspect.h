@@ -14,6 +14,9 @@ namespace kvrm {
 // The text of one instruction word at an address, as an assembler would take it; ".inst 0x..." if it is none.
 std::string disassemble(std::uint32_t word, std::uint64_t address);
 
+// The whole of a regular file, as load_program() reads programs; anything else (a folder, a pipe) is an error.
+Result<std::vector<std::uint8_t>> read_file(const std::string& path);
+
 // The code of an ELF program: its executable segments, with the addresses they were linked at.
 struct CodeSegment {
   std::uint64_t address;

@@ -1,5 +1,11 @@
 #include "kvrm/inspect.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <thread>
 
 #include "isa/disassemble.h"
@@ -10,6 +16,30 @@
 namespace kvrm {
 
 std::string disassemble(std::uint32_t word, std::uint64_t address) { return isa::disassemble(word, address); }
+
+Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
+  const auto problem = [&](const char* why) { return Error{path + ": " + why}; };
+  // O_NONBLOCK: opening a pipe must not wait for a writer.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return problem(std::strerror(errno));
+  struct stat facts {};
+  if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    close(file);
+    return problem(S_ISDIR(facts.st_mode) ? "is a folder, not a program" : "is not a regular file");
+  }
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(facts.st_size));
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t count = read(file, bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  const int error = errno;
+  close(file);
+  if (done < bytes.size()) return problem(error ? std::strerror(error) : "became shorter while it was read");
+  return bytes;
+}
 
 Result<std::vector<CodeSegment>> executable_segments(std::span<const std::uint8_t> elf) {
   auto program = linux_abi::parse_elf(elf);

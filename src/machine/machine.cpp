@@ -1,11 +1,7 @@
 #include "kvrm/machine.h"
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "linux/elf.h"
 #include "machine/parts.h"
@@ -32,14 +28,6 @@ std::optional<PageRange> pages_of(std::uint64_t address, std::uint64_t size) {
   if (size == 0 || address >= memory::kAddressLimit || size > memory::kAddressLimit - address) return std::nullopt;
   const std::uint64_t start = page_down(address);
   return PageRange{start, page_down(address + size + kPageSize - 1) - start};
-}
-
-Result<std::vector<u8>> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{path + ": " + std::strerror(errno)};
-  std::vector<u8> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return Error{path + ": cannot be read"};
-  return bytes;
 }
 
 }  // namespace

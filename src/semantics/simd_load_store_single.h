@@ -7,13 +7,13 @@
 namespace kvrm::semantics {
 
 template <class E, u32 kRegisters>
-struct Elements {
+struct Structure {
   E values[kRegisters];
 };
 
 template <class E, u32 kRegisters, class M>
 KVRM_INLINE Trap load_lane_of(Cpu& cpu, M& memory, u8 to, u32 index, u64 address) {
-  Elements<E, kRegisters> elements{};
+  Structure<E, kRegisters> elements{};
   KVRM_TRY(memory.load(cpu, address, elements));
 #pragma GCC unroll 4
   for (u32 r = 0; r < kRegisters; ++r) {
@@ -24,7 +24,7 @@ KVRM_INLINE Trap load_lane_of(Cpu& cpu, M& memory, u8 to, u32 index, u64 address
 
 template <class E, u32 kRegisters, class M>
 KVRM_INLINE Trap store_lane_of(Cpu& cpu, M& memory, u8 from, u32 index, u64 address) {
-  Elements<E, kRegisters> elements{};
+  Structure<E, kRegisters> elements{};
 #pragma GCC unroll 4
   for (u32 r = 0; r < kRegisters; ++r) {
     const U128 value = cpu.q[next_vector(from, r)];
@@ -35,7 +35,7 @@ KVRM_INLINE Trap store_lane_of(Cpu& cpu, M& memory, u8 from, u32 index, u64 addr
 
 template <class E, u32 kRegisters, class Op, class M>
 KVRM_INLINE Trap load_replicated_of(Cpu& cpu, M& memory, const Op& op) {
-  Elements<E, kRegisters> elements{};
+  Structure<E, kRegisters> elements{};
   KVRM_TRY(memory.load(cpu, cpu.x[op.Rn], elements));
 #pragma GCC unroll 4
   for (u32 r = 0; r < kRegisters; ++r) {

@@ -1,0 +1,54 @@
+# KVRM: make demo builds the machine and runs a program on it; make test runs the tests. Both install what is missing.
+.DEFAULT_GOAL := help
+BUILD := build
+JOBS := $(shell nproc)
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+demo: setup-build binary ## Set up, build, and run a program on the machine
+	@tools/demo.sh $(BUILD)/kvrm
+
+test: setup-test build-all ## Set up, build, and run the tests (under 20 minutes on two cores)
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS) -LE full
+
+test-full: setup-test build-all ## All tests, the long suites included
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS) -E '_quick$$'
+
+asan: setup-test ## Unit tests under the address and undefined behaviour sanitizers
+	cmake --preset asan
+	cmake --build --preset asan -j $(JOBS)
+	ctest --preset asan -j $(JOBS)
+
+tsan: setup-test ## Unit tests under the thread sanitizer
+	cmake --preset tsan
+	cmake --build --preset tsan -j $(JOBS)
+	ctest --preset tsan -j $(JOBS)
+
+bench: setup-bench binary ## Measure against qemu-aarch64 and native code
+	python3 bench/run.py --kvrm $(BUILD)/kvrm $(BENCH_OPTIONS)
+
+coverage: build-all ## Write docs/coverage.md again
+	python3 tools/coverage.py --table $(BUILD)/generated/isa/a64.json --out docs/coverage.md
+
+format: ## Format the sources
+	git ls-files '*.h' '*.cpp' '*.c' | xargs clang-format-19 -i
+
+tidy: build-all ## Look for problems with clang-tidy
+	git ls-files 'src/*.cpp' 'cli/*.cpp' | xargs clang-tidy-19 -p $(BUILD) --quiet
+
+clean: ## Remove what was built
+	rm -rf $(BUILD) build-dev build-asan build-tsan
+
+setup-build setup-test setup-bench: setup-%:
+	@tools/setup.sh $*
+
+binary:
+	cmake --preset release -DKVRM_BUILD_TESTS=OFF
+	cmake --build --preset release -j $(JOBS)
+
+build-all:
+	cmake --preset release -DKVRM_BUILD_TESTS=ON
+	cmake --build --preset release -j $(JOBS)
+
+.PHONY: help demo test test-full asan tsan bench coverage format tidy clean setup-build setup-test setup-bench binary build-all

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""The command-line contract: statuses, messages, statistics.
+
+    cli_test.py build/kvrm
+
+Builds a few small guests with aarch64-linux-gnu-gcc; without that compiler the parts that need them are skipped.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+KVRM = os.path.abspath(sys.argv.pop(1))
+COMPILER = shutil.which("aarch64-linux-gnu-gcc")
+
+GUESTS = {
+    "seven": "mov x8, #93\n mov x0, #7\n svc #0",
+    "crash": "mov x1, #16\n movk x1, #0xdead, lsl #16\n ldr x0, [x1]",
+    "undefined": "udf #0",
+    "breakpoint": "brk #1",
+    "forever": "0: b 0b",
+    "echo": """
+        sub sp, sp, #64
+     0: mov x8, #63\n mov x0, #0\n mov x1, sp\n mov x2, #64\n svc #0
+        cmp x0, #0\n b.le 1f
+        mov x2, x0\n mov x8, #64\n mov x0, #1\n mov x1, sp\n svc #0\n b 0b
+     1: mov x8, #93\n mov x0, #0\n svc #0""",
+    "arguments": """
+        ldr x19, [sp]\n mov x8, #93\n mov x0, x19\n svc #0""",
+}
+
+
+def run(*arguments, **options):
+    options.setdefault("timeout", 30)
+    return subprocess.run([KVRM, *map(str, arguments)], capture_output=True, **options)
+
+
+class Basics(unittest.TestCase):
+    def expect_host_error(self, result, *words):
+        self.assertEqual(result.returncode, 125, result.stderr)
+        lines = result.stderr.decode().splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        self.assertTrue(lines[0].startswith("kvrm: "), lines)
+        for word in words:
+            self.assertIn(word, lines[0])
+
+    def test_help_teaches(self):
+        for arguments in (["--help"], ["run", "--help"], ["info", "--help"], ["disasm", "--help"]):
+            result = run(*arguments)
+            self.assertEqual(result.returncode, 0)
+            self.assertIn(b"Usage", result.stdout)
+        self.assertIn(b"--max-instructions", run("run", "--help").stdout)
+        self.assertIn(b"kvrm ", run("--version").stdout)
+
+    def test_bad_command_lines(self):
+        self.expect_host_error(run())
+        self.expect_host_error(run("fly"))
+        self.expect_host_error(run("run"), "program")
+        self.expect_host_error(run("run", "--bogus", "x"), "--bogus")
+        self.expect_host_error(run("run", "--device", "tpu", "x"), "--device")
+        self.expect_host_error(run("run", "--memory", "lots", "x"), "--memory")
+        self.expect_host_error(run("run", "--max-instructions", "-3", "x"), "--max-instructions")
+        self.expect_host_error(run("run", "--lanes", "0", "x"), "--lanes")
+        self.expect_host_error(run("run", "--env", "novalue", "x"), "--env")
+
+    def test_bad_files(self):
+        self.expect_host_error(run("run", "/no/such/file"), "/no/such/file")
+        self.expect_host_error(run("run", "/"), "folder")
+        self.expect_host_error(run("run", "/dev/zero"))
+        with tempfile.NamedTemporaryFile() as file:
+            self.expect_host_error(run("run", file.name))
+            file.write(b"\x7fELF" + b"\xff" * 200)
+            file.flush()
+            self.expect_host_error(run("run", file.name))
+        self.expect_host_error(run("run", KVRM))  # an ELF, but not for ARM64
+        self.expect_host_error(run("run", "--root", "/no/such/folder", KVRM))
+
+    def test_info(self):
+        facts = json.loads(run("info", "--json").stdout)
+        self.assertEqual(facts["hwcap"], 0x119FFB)
+        self.assertGreater(facts["rows"], 800)
+
+    def test_disasm_words(self):
+        result = run("disasm", "--word", "d503201f", "0x8b020020")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(b"nop", result.stdout)
+        self.assertIn(b"add\tx0, x1, x2", result.stdout)
+        self.expect_host_error(run("disasm", "--word", "xyz"))
+        self.expect_host_error(run("disasm"))
+
+
+@unittest.skipUnless(COMPILER, "aarch64-linux-gnu-gcc is not installed")
+class Guests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        for name, text in GUESTS.items():
+            source = pathlib.Path(cls.folder.name, name + ".s")
+            source.write_text(f".global _start\n_start:\n {text}\n")
+            command = [COMPILER, "-nostdlib", "-static", "-o", source.with_suffix(""), source]
+            subprocess.run(command, check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def guest(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def test_exit_status_is_the_guests(self):
+        self.assertEqual(run("run", self.guest("seven")).returncode, 7)
+
+    def test_arguments_after_the_program_are_the_guests(self):
+        result = run("run", self.guest("arguments"), "--stats", "-x", "--", "run")
+        self.assertEqual(result.returncode, 5)
+        self.assertEqual(result.stderr, b"")
+
+    def test_standard_streams(self):
+        text = os.urandom(100_000)
+        result = run("run", self.guest("echo"), input=text)
+        self.assertEqual(result.stdout, text)
+        self.assertEqual(result.returncode, 0)
+
+    def test_statistics_are_the_last_line(self):
+        result = run("run", "--stats=json", self.guest("seven"))
+        facts = json.loads(result.stderr.decode().splitlines()[-1])
+        self.assertEqual(facts["instructions"], 3)
+        self.assertEqual(facts["stop_reason"], "exit")
+        self.assertEqual(facts["launches"], 1)
+        for key in ("seconds", "ips", "device", "engine"):
+            self.assertIn(key, facts)
+        self.assertIn(b"instructions", run("run", "--stats", self.guest("seven")).stderr)
+
+    def test_death_by_signal(self):
+        for name, number, text in (
+            ("crash", signal.SIGSEGV, "ldr\tx0, [x1]"),
+            ("undefined", signal.SIGILL, "udf"),
+            ("breakpoint", signal.SIGTRAP, "brk"),
+        ):
+            result = run("run", self.guest(name))
+            self.assertEqual(result.returncode, 128 + number)
+            message = result.stderr.decode()
+            self.assertIn("pc 0x", message)
+            self.assertIn(text, message)
+            self.assertIn("x30", message)
+        self.assertIn("00000000dead0010", run("run", self.guest("crash")).stderr.decode())
+
+    def test_budget(self):
+        result = run("run", "--max-instructions", "1000003", "--stats=json", self.guest("forever"))
+        self.assertEqual(result.returncode, 125)
+        facts = json.loads(result.stderr.decode().splitlines()[-1])
+        self.assertEqual(facts["instructions"], 1_000_003)
+        self.assertEqual(facts["stop_reason"], "budget")
+
+    def test_interrupt(self):
+        process = subprocess.Popen([KVRM, "run", "--stats=json", self.guest("forever")], stderr=subprocess.PIPE)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, message = process.communicate(timeout=10)
+        self.assertEqual(process.returncode, 130)
+        self.assertEqual(json.loads(message.decode().splitlines()[-1])["stop_reason"], "cancelled")
+
+    def test_interrupt_while_waiting_for_input(self):
+        process = subprocess.Popen(
+            [KVRM, "run", self.guest("echo")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=10)
+        self.assertEqual(process.returncode, 130)
+
+    def test_disasm_program(self):
+        result = run("disasm", self.guest("seven"))
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(b"mov\tx0, #7", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
