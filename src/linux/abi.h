@@ -24,7 +24,8 @@ struct GuestStat {
   u64 ctime_nsec;
   u32 unused[2];
 };
-static_assert(sizeof(GuestStat) == 128 && offsetof(GuestStat, size) == 48 && offsetof(GuestStat, atime) == 72);
+static_assert(sizeof(GuestStat) == 128 && offsetof(GuestStat, size) == 48 &&
+              offsetof(GuestStat, atime) == 72);
 
 struct GuestTimespec {
   i64 seconds, nanoseconds;
@@ -80,7 +81,8 @@ static_assert(sizeof(GuestUtsname) == 390);
 
 struct GuestRusage {
   GuestTimeval user, system;
-  i64 maxrss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv, nsignals, nvcsw, nivcsw;
+  i64 maxrss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv, nsignals, nvcsw,
+      nivcsw;
 };
 static_assert(sizeof(GuestRusage) == 144);
 
@@ -157,17 +159,38 @@ static_assert(sizeof(GuestSigframe) == 4688 && offsetof(GuestSigframe, uc) == 12
 
 // The open flags. Directory, nofollow, direct and largefile are where arm64 and x86-64 part.
 enum OpenFlag : u32 {
-  kOpenAccess = 3, kOpenReadOnly = 0, kOpenWriteOnly = 1, kOpenReadWrite = 2,
-  kOpenCreate = 0100, kOpenExclusive = 0200, kOpenNoCtty = 0400, kOpenTruncate = 01000, kOpenAppend = 02000,
-  kOpenNonblock = 04000, kOpenDsync = 010000, kOpenAsync = 020000, kOpenDirectory = 040000,
-  kOpenNofollow = 0100000, kOpenDirect = 0200000, kOpenLargefile = 0400000, kOpenNoatime = 01000000,
-  kOpenCloexec = 02000000, kOpenSync = 04010000, kOpenPath = 010000000, kOpenTmpfile = 020000000,
+  kOpenAccess = 3,
+  kOpenReadOnly = 0,
+  kOpenWriteOnly = 1,
+  kOpenReadWrite = 2,
+  kOpenCreate = 0100,
+  kOpenExclusive = 0200,
+  kOpenNoCtty = 0400,
+  kOpenTruncate = 01000,
+  kOpenAppend = 02000,
+  kOpenNonblock = 04000,
+  kOpenDsync = 010000,
+  kOpenAsync = 020000,
+  kOpenDirectory = 040000,
+  kOpenNofollow = 0100000,
+  kOpenDirect = 0200000,
+  kOpenLargefile = 0400000,
+  kOpenNoatime = 01000000,
+  kOpenCloexec = 02000000,
+  kOpenSync = 04010000,
+  kOpenPath = 010000000,
+  kOpenTmpfile = 020000000,
 };
 
 inline constexpr i32 kAtFdCwd = -100;
 enum AtFlag : u32 {
-  kAtSymlinkNofollow = 0x100, kAtEaccess = 0x200, kAtRemovedir = 0x200, kAtSymlinkFollow = 0x400,
-  kAtNoAutomount = 0x800, kAtEmptyPath = 0x1000, kAtStatxSyncType = 0x6000,
+  kAtSymlinkNofollow = 0x100,
+  kAtEaccess = 0x200,
+  kAtRemovedir = 0x200,
+  kAtSymlinkFollow = 0x400,
+  kAtNoAutomount = 0x800,
+  kAtEmptyPath = 0x1000,
+  kAtStatxSyncType = 0x6000,
 };
 
 inline constexpr u64 kMaxTransfer = 0x7ffff000;  // Linux moves no more in one call

@@ -65,8 +65,10 @@ void fire_timers(Kernel& kernel, const Cpu& cpu) {
     if (now < timer.deadline) continue;
     kernel.signals.post(make_siginfo(kTimerSignals[i], kSiKernel));
     // Periods that went by unseen are one signal, as they are for a busy Linux process.
-    timer.deadline = timer.interval == 0 ? 0 : timer.deadline + (now - timer.deadline) / timer.interval *
-                                                                    timer.interval + timer.interval;
+    timer.deadline =
+        timer.interval == 0
+            ? 0
+            : timer.deadline + (now - timer.deadline) / timer.interval * timer.interval + timer.interval;
   }
 }
 

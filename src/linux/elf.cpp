@@ -89,8 +89,8 @@ u32 protection_of(u32 flags) {
 
 // Cuts one segment into runs of whole pages. What comes before the segment's first byte in its first page
 // is whatever the file holds there, as with Linux's mmap of the file.
-void add_pieces(Program& program, const ProgramHeader& segment, std::span<const u8> bytes,
-                u64 covered, std::vector<u8>& tails) {
+void add_pieces(Program& program, const ProgramHeader& segment, std::span<const u8> bytes, u64 covered,
+                std::vector<u8>& tails) {
   using Source = Program::Piece::Source;
   const u32 protection = protection_of(segment.flags);
   u64 at = page_down(segment.vaddr);

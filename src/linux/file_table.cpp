@@ -47,7 +47,7 @@ bool FileTable::close(u64 fd) {
 }
 
 std::shared_ptr<OpenFile> borrow_host_file(int host_fd) {
-  struct stat info {};
+  struct stat info{};
   if (host_fd < 0 || ::fstat(host_fd, &info) != 0) return nullptr;
   auto file = std::make_shared<OpenFile>();
   file->host_fd = host_fd;

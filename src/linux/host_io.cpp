@@ -25,17 +25,19 @@ class NoSigpipe {
   }
   ~NoSigpipe() {
     const timespec now{};
-    if (!was_pending_) {
+    if (broken_ && !was_pending_) {
       while (sigtimedwait(&set_, nullptr, &now) == -1 && errno == EINTR) continue;
     }
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
+  void pipe_is_broken() { broken_ = true; }
   NoSigpipe(const NoSigpipe&) = delete;
   NoSigpipe& operator=(const NoSigpipe&) = delete;
 
  private:
   sigset_t set_, before_;
   bool was_pending_;
+  bool broken_ = false;
 };
 
 // 0 when the file is ready, otherwise the call's result.
@@ -82,16 +84,18 @@ i64 host_read(Kernel& kernel, Cpu& cpu, OpenFile& file, std::span<u8> to, std::o
   }
 }
 
-i64 host_write(Kernel& kernel, Cpu& cpu, OpenFile& file, std::span<const u8> from, std::optional<u64> offset) {
+i64 host_write(Kernel& kernel, Cpu& cpu, OpenFile& file, std::span<const u8> from,
+               std::optional<u64> offset) {
   if (file.kind == OpenFile::Kind::kRandom) return i64(from.size());
   if (!file.may_wait() || offset) return write_once(file, from, offset);
-  const NoSigpipe quiet;
+  NoSigpipe quiet;
   // A stream that is ready takes this much without blocking the host thread.
   from = from.first(std::min<std::size_t>(from.size(), PIPE_BUF));
   for (;;) {
     if (const i64 stop = wait_until(kernel, cpu, file, POLLOUT)) return stop;
     if (kernel.ended) return 0;
     const i64 n = write_once(file, from, offset);
+    if (n == -EPIPE) quiet.pipe_is_broken();
     if (n != -EAGAIN || file.flags & kOpenNonblock) return n;
   }
 }

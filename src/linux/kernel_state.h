@@ -1,5 +1,6 @@
 // The state behind a process's system calls, and the functions that answer them. Each call's function is
-// named after it (sys_openat), is declared from its row in syscalls.inc, and lives in the sys_*.cpp file of its topic.
+// named after it (sys_openat), is declared from its row in syscalls.inc, and lives in the sys_*.cpp file of
+// its topic.
 #pragma once
 
 #include <array>
@@ -48,16 +49,21 @@ struct Kernel {
   u64 brk_start = 0, brk = 0;
   std::array<char, 16> thread_name{};
   std::array<u64, 2> robust_list{};
-  std::vector<u8> bounce = std::vector<u8>(kBounceSize);
-  std::bitset<kCallNumbers> named;  // unknown calls already reported
+  std::bitset<kCallNumbers> named;                    // unknown calls already reported
   std::optional<std::array<u8, 36>> terminal_before;  // what to put back when the process ends
   int terminal_fd = -1;
 
+  std::vector<u8> bounce;
   bool keep_x0 = false;  // rt_sigreturn: x0 is a restored register, not a result
   // Set by a call that ends the process or cannot go on.
   std::optional<Outcome> ended;
   std::string message;
 
+  // What every transfer goes through, kBounceSize bytes. Made when it is first needed: many guests never do.
+  std::vector<u8>& buffer() {
+    if (bounce.empty()) bounce.resize(kBounceSize);
+    return bounce;
+  }
   void log(const std::string& line) const;
   i64 end(Outcome outcome, std::string why = {});
   i64 end_out_of_memory();

@@ -1,12 +1,13 @@
 #include "linux/process.h"
 
+#include <asm/termbits.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <asm/termbits.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -21,8 +22,9 @@ namespace kvrm::linux_abi {
 namespace {
 
 constexpr u64 kUnlimited = ~u64{0};
-constexpr std::size_t kLimitStack = 3, kLimitCore = 4, kLimitProcesses = 6, kLimitFiles = 7, kLimitMemlock = 8,
-                      kLimitSigpending = 11, kLimitMsgqueue = 12, kLimitNice = 13, kLimitRtprio = 14;
+constexpr std::size_t kLimitStack = 3, kLimitCore = 4, kLimitProcesses = 6, kLimitFiles = 7,
+                      kLimitMemlock = 8, kLimitSigpending = 11, kLimitMsgqueue = 12, kLimitNice = 13,
+                      kLimitRtprio = 14;
 
 std::array<GuestRlimit, kLimits> default_limits() {
   std::array<GuestRlimit, kLimits> limits;
@@ -66,7 +68,8 @@ void open_program(Kernel& kernel) {
   kernel.exe_name = ::realpath(kernel.options.exe_path.c_str(), full) ? full : kernel.options.exe_path;
 }
 
-Outcome run_signals(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory, std::optional<u64> interrupted_x0) {
+Outcome run_signals(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory,
+                    std::optional<u64> interrupted_x0) {
   fire_timers(kernel, cpu);
   return deliver_signals(kernel, cpu, memory, interrupted_x0).value_or(Outcome{});
 }
@@ -93,10 +96,7 @@ GuestSiginfo siginfo_for(Trap trap, const Cpu& cpu) {
 }  // namespace
 
 Kernel::Kernel(ProcessOptions given)
-    : options(std::move(given)),
-      clock(options.clock),
-      random(options.seed),
-      limits(default_limits()) {}
+    : options(std::move(given)), clock(options.clock), random(options.seed), limits(default_limits()) {}
 
 void Kernel::log(const std::string& line) const {
   if (options.log) return options.log(line);
@@ -215,12 +215,16 @@ Outcome Process::fault(Cpu& cpu, memory::GuestMemory& memory, Trap trap) try {
   return {Outcome::Kind::kSignal, kSigkill};
 }
 
-std::optional<u64> Process::next_deadline_ns() const {
-  if (!kernel_->clock.is_virtual()) return std::nullopt;
+std::optional<u64> Process::next_deadline_ns(const Cpu* cpu) const {
+  constexpr u64 kHostSlice = 10'000'000;  // instructions between two looks at the host's clock
+  const Clock& clock = kernel_->clock;
+  if (!clock.is_virtual() && !cpu) return std::nullopt;
   std::optional<u64> first;
   for (const Timer& timer : kernel_->timers)
     if (timer.deadline != 0 && (!first || timer.deadline < *first)) first = timer.deadline;
-  return first;
+  if (!first || clock.is_virtual()) return first;
+  const u64 now = clock.monotonic_ns(*cpu);
+  return cpu->clock_ns + (*first > now ? std::min(*first - now, kHostSlice) : 0);
 }
 
 Outcome Process::tick(Cpu& cpu, memory::GuestMemory& memory) try {

@@ -29,8 +29,8 @@ struct ProcessOptions {
   // devices (/dev/null, /dev/zero, /dev/full, /dev/urandom, /dev/random, /proc/self/maps).
   std::optional<std::string> root;
   ClockSource clock = ClockSource::kVirtual;
-  u64 seed = 0;          // of AT_RANDOM, getrandom and /dev/urandom
-  bool verbose = false;  // name every unknown system call once
+  u64 seed = 0;                                    // of AT_RANDOM, getrandom and /dev/urandom
+  bool verbose = false;                            // name every unknown system call once
   int stdin_fd = 0, stdout_fd = 1, stderr_fd = 2;  // borrowed, never closed; -1: closed for the guest
   // Looked at while a call waits for the host (a terminal, a pipe). The process then answers kCancelled.
   const std::atomic<bool>* cancel = nullptr;
@@ -73,8 +73,9 @@ class Process {
   Outcome fault(Cpu& cpu, memory::GuestMemory& memory, Trap trap);
 
   // Timers (setitimer) fire at system calls. A machine that wants them on time in loops without calls
-  // runs until cpu.clock_ns reaches the deadline and calls tick(). Virtual clock only.
-  std::optional<u64> next_deadline_ns() const;
+  // runs until cpu.clock_ns reaches the deadline and calls tick(). With the host's clock the deadline is only
+  // a good moment to look again, given in the same unit; it needs the cpu, and without one there is none.
+  std::optional<u64> next_deadline_ns(const Cpu* cpu = nullptr) const;
   Outcome tick(Cpu& cpu, memory::GuestMemory& memory);
 
   // Why the process ended in a way that needs words (deadlock, out of memory); otherwise empty.

@@ -6,8 +6,8 @@
 
 namespace kvrm::linux_abi {
 
-// PROT_READ, PROT_WRITE and PROT_EXEC have the values of memory::Protection. Without FEAT_EPAN the page tables know
-// neither write-only nor execute-only user pages: both can be read.
+// PROT_READ, PROT_WRITE and PROT_EXEC have the values of memory::Protection. Without FEAT_EPAN the page
+// tables know neither write-only nor execute-only user pages: both can be read.
 inline u32 guest_protection(u32 prot) {
   const u32 bits = prot & (memory::kRead | memory::kWrite | memory::kExecute);
   return bits == 0 ? u32{memory::kNoAccess} : bits | memory::kRead;

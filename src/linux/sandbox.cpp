@@ -36,7 +36,7 @@ constexpr std::array<u64, 14> kKernelFileSystems = {
 };
 
 bool is_kernel_file_system(int fd) {
-  struct statfs info {};
+  struct statfs info{};
   if (::fstatfs(fd, &info) != 0) return true;
   const u64 type = u64(info.f_type) & 0xffffffff;
   return std::find(kKernelFileSystems.begin(), kKernelFileSystems.end(), type) != kKernelFileSystems.end();
@@ -45,7 +45,7 @@ bool is_kernel_file_system(int fd) {
 // 0, or why the guest may not use what it opened.
 int refusal(int fd, bool for_use) {
   if (is_kernel_file_system(fd)) return -EACCES;
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd, &info) != 0) return -errno;
   if (for_use && (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode))) return -EACCES;
   return 0;
@@ -124,7 +124,7 @@ int Sandbox::open(const std::string& path, int flags, u32 mode, u32 umask) const
   if (!fd) return fd.get();
   if (const int error = refusal(fd.get(), true)) return error;
   // The host's umask was applied as well; only the guest's should be.
-  struct stat info {};
+  struct stat info{};
   if ((!exists || temporary) && ::fstat(fd.get(), &info) == 0 && (info.st_mode & 07777) != wanted)
     (void)!::fchmod(fd.get(), wanted);
   return fd.release();

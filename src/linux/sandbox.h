@@ -23,8 +23,8 @@ class Sandbox {
 
   // A handle to the file itself, for asking about it (O_PATH).
   int open_path(const std::string& path, bool follow) const;
-  // Opens for use. Host flags; O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added. Devices and the kernel's own file
-  // systems (/proc, /sys: a way into the host) are refused with -EACCES. `umask` is the guest's.
+  // Opens for use. Host flags; O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added. Devices and the kernel's own
+  // file systems (/proc, /sys: a way into the host) are refused with -EACCES. `umask` is the guest's.
   int open(const std::string& path, int flags, u32 mode, u32 umask) const;
   // The folder that holds the path's last component, and that component (it keeps a trailing slash). Calls
   // that change a name work on this pair; none of them follows a link in the last component.

@@ -109,8 +109,8 @@ bool find_fpsimd(const GuestSigcontext& context, GuestFpsimdContext& fpsimd) {
   }
 }
 
-constexpr u32 kFpcrBits = 0x07c80000;  // AHP, DN, FZ, RMode, FZ16
-constexpr u32 kFpsrBits = 0x0800009f;  // QC and the cumulative exceptions
+constexpr u32 kFpcrBits = 0x07c80000;   // AHP, DN, FZ, RMode, FZ16
+constexpr u32 kFpsrBits = 0x0800009f;   // QC and the cumulative exceptions
 constexpr u64 kForbiddenState = 0x3df;  // exception level, AArch32, interrupt masks
 
 bool restore(Kernel& kernel, Cpu& cpu, const memory::GuestMemory& memory) {
@@ -135,7 +135,8 @@ bool restore(Kernel& kernel, Cpu& cpu, const memory::GuestMemory& memory) {
 
 }  // namespace
 
-std::optional<Outcome> force_signal(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory, GuestSiginfo info) {
+std::optional<Outcome> force_signal(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory,
+                                    GuestSiginfo info) {
   SignalState& signals = kernel.signals;
   const bool blocked = (signals.blocked & signal_bit(info.signo)) != 0;
   if (blocked || !signals.has_handler(info.signo)) return killed(kernel, info.signo);

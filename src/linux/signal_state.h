@@ -13,17 +13,42 @@ namespace kvrm::linux_abi {
 inline constexpr int kSignals = 64;
 // The numbers the layer itself needs; x86-64 and arm64 agree on them.
 enum SignalNumber : int {
-  kSigill = 4, kSigtrap = 5, kSigabrt = 6, kSigbus = 7, kSigkill = 9, kSigsegv = 11, kSigpipe = 13,
-  kSigalrm = 14, kSigchld = 17, kSigcont = 18, kSigstop = 19, kSigtstp = 20, kSigttin = 21, kSigttou = 22,
-  kSigurg = 23, kSigvtalrm = 26, kSigprof = 27, kSigwinch = 28,
+  kSigill = 4,
+  kSigtrap = 5,
+  kSigabrt = 6,
+  kSigbus = 7,
+  kSigkill = 9,
+  kSigsegv = 11,
+  kSigpipe = 13,
+  kSigalrm = 14,
+  kSigchld = 17,
+  kSigcont = 18,
+  kSigstop = 19,
+  kSigtstp = 20,
+  kSigttin = 21,
+  kSigttou = 22,
+  kSigurg = 23,
+  kSigvtalrm = 26,
+  kSigprof = 27,
+  kSigwinch = 28,
 };
 enum SignalCode : int {
-  kSiUser = 0, kSiKernel = 0x80, kSiTkill = -6,
-  kIllIllopc = 1, kTrapBrkpt = 1, kBusAdraln = 1, kSegvMaperr = 1, kSegvAccerr = 2,
+  kSiUser = 0,
+  kSiKernel = 0x80,
+  kSiTkill = -6,
+  kIllIllopc = 1,
+  kTrapBrkpt = 1,
+  kBusAdraln = 1,
+  kSegvMaperr = 1,
+  kSegvAccerr = 2,
 };
 enum ActionFlag : u64 {
-  kSaSiginfo = 4, kSaRestorer = 0x04000000, kSaOnstack = 0x08000000, kSaRestart = 0x10000000,
-  kSaNodefer = 0x40000000, kSaResethand = 0x80000000,
+  kSaSiginfo = 4,
+  kSaRestorer = 0x04000000,
+  kSaOnstack = 0x08000000,
+  kSaRestart = 0x10000000,
+  kSaNodefer = 0x40000000,
+  kSaResethand = 0x80000000,
 };
 inline constexpr u64 kHandlerDefault = 0, kHandlerIgnore = 1;
 inline constexpr i32 kStackOnstack = 1, kStackDisable = 2;

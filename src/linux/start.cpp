@@ -17,9 +17,26 @@ constexpr u64 kMaxString = 32 * kPageSize;
 
 // What the kernel tells the program about its machine; <elf.h> names them AT_*.
 enum Auxiliary : u64 {
-  kAtNull = 0, kAtPhdr = 3, kAtPhent = 4, kAtPhnum = 5, kAtPagesz = 6, kAtBase = 7, kAtFlags = 8, kAtEntry = 9,
-  kAtUid = 11, kAtEuid = 12, kAtGid = 13, kAtEgid = 14, kAtPlatform = 15, kAtHwcap = 16, kAtClktck = 17,
-  kAtSecure = 23, kAtRandom = 25, kAtHwcap2 = 26, kAtExecfn = 31, kAtMinsigstksz = 51,
+  kAtNull = 0,
+  kAtPhdr = 3,
+  kAtPhent = 4,
+  kAtPhnum = 5,
+  kAtPagesz = 6,
+  kAtBase = 7,
+  kAtFlags = 8,
+  kAtEntry = 9,
+  kAtUid = 11,
+  kAtEuid = 12,
+  kAtGid = 13,
+  kAtEgid = 14,
+  kAtPlatform = 15,
+  kAtHwcap = 16,
+  kAtClktck = 17,
+  kAtSecure = 23,
+  kAtRandom = 25,
+  kAtHwcap2 = 26,
+  kAtExecfn = 31,
+  kAtMinsigstksz = 51,
 };
 
 constexpr u64 kMinSignalStack = 4720;  // the signal frame, its frame record, and 16 bytes of padding
@@ -76,7 +93,8 @@ u64 fill(Builder& builder, const StackContents& contents, const LoadedProgram& p
   builder.push(&kZero, sizeof kZero);
   const u64 name = builder.push_text(contents.exec_name);
   const auto env = push_all(builder, contents.env);
-  const auto args = contents.args.empty() ? push_all(builder, {std::string()}) : push_all(builder, contents.args);
+  const auto args =
+      contents.args.empty() ? push_all(builder, {std::string()}) : push_all(builder, contents.args);
   builder.align();
   const u64 platform = builder.push_text("aarch64");
   const u64 random = builder.push(contents.random, sizeof contents.random);

@@ -25,8 +25,10 @@ i64 find_place(Kernel& kernel, Call& call, i32 dirfd, u64 pointer, Sandbox::Plac
 
 // What the guest's umask allows, whatever the host's was.
 void fix_mode(const Sandbox::Place& place, u32 wanted) {
-  const HostFd made(::openat(place.folder.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  struct stat info {};
+  // Without the trailing slash, which would follow a link somebody put there meanwhile.
+  const std::string name = place.name.substr(0, place.name.find('/'));
+  const HostFd made(::openat(place.folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info{};
   if (made && ::fstat(made.get(), &info) == 0 && !S_ISLNK(info.st_mode) && (info.st_mode & 07777) != wanted)
     (void)!::chmod(host_name(made.get()).c_str(), wanted);
 }
@@ -34,7 +36,7 @@ void fix_mode(const Sandbox::Place& place, u32 wanted) {
 i64 change_folder(Kernel& kernel, const std::string& path) {
   HostFd folder(kernel.sandbox.open_path(path, true));
   if (!folder) return folder.get();
-  struct stat info {};
+  struct stat info{};
   if (::fstat(folder.get(), &info) != 0 || !S_ISDIR(info.st_mode)) return -ENOTDIR;
   if (::access(host_name(folder.get()).c_str(), X_OK) != 0) return -errno;
   kernel.cwd = std::move(folder);
@@ -58,7 +60,7 @@ i64 sys_getcwd(Kernel& kernel, Call& call) {
   std::string path = "/";
   if (kernel.sandbox.has_root()) {
     const auto inside = kernel.sandbox.path_of(kernel.cwd.get());
-    struct stat info {};
+    struct stat info{};
     if (!inside || ::fstat(kernel.cwd.get(), &info) != 0 || info.st_nlink == 0) return -ENOENT;
     path = *inside;
   }
@@ -76,7 +78,7 @@ i64 sys_chdir(Kernel& kernel, Call& call) {
 i64 sys_fchdir(Kernel& kernel, Call& call) {
   const auto file = kernel.files.get(call.a[0]);
   if (!file) return -EBADF;
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file->host_fd, &info) != 0 || !S_ISDIR(info.st_mode)) return -ENOTDIR;
   // A folder the host passed in as a standard file is not below the root, and not a place to go.
   const auto path = kernel.sandbox.path_of(file->host_fd);
@@ -113,7 +115,8 @@ i64 sys_unlinkat(Kernel& kernel, Call& call) {
   if (const i64 error = find_place(kernel, call, call.int_arg(0), call.a[1], place)) return error;
   const bool folder = flags != 0;
   if (place.is_dots && !folder) return -EISDIR;
-  if (place.is_dots) return place.name[0] != '.' ? -EBUSY : place.name.substr(0, 2) == ".." ? -ENOTEMPTY : -EINVAL;
+  if (place.is_dots)
+    return place.name[0] != '.' ? -EBUSY : place.name.substr(0, 2) == ".." ? -ENOTEMPTY : -EINVAL;
   return result_of(::unlinkat(place.folder.get(), place.name.c_str(), folder ? AT_REMOVEDIR : 0));
 }
 
@@ -163,7 +166,7 @@ i64 sys_readlinkat(Kernel& kernel, Call& call) {
   } else {
     const HostFd link(kernel.sandbox.open_path(path, false));
     if (!link) return link.get() == -ENOENT && names_program(kernel, path) ? -EINVAL : link.get();
-    struct stat info {};
+    struct stat info{};
     // The host says ENOENT for an empty path on something that is no link.
     if (::fstat(link.get(), &info) == 0 && !S_ISLNK(info.st_mode)) return -EINVAL;
     const i64 n = result_of(::readlinkat(link.get(), "", target.data(), target.size()));
@@ -179,11 +182,11 @@ i64 sys_getdents64(Kernel& kernel, Call& call) {
   if (!file || file->path_only) return -EBADF;
   if (file->kind != OpenFile::Kind::kFile || !file->inside_root) return -ENOTDIR;
   // Entries have the same layout on x86-64 and arm64.
-  const std::size_t room = std::min<std::size_t>(call.uint_arg(2), kernel.bounce.size());
+  const std::size_t room = std::min<std::size_t>(call.uint_arg(2), kernel.buffer().size());
   const off_t before = ::lseek(file->host_fd, 0, SEEK_CUR);
-  const long n = ::syscall(SYS_getdents64, file->host_fd, kernel.bounce.data(), room);
+  const long n = ::syscall(SYS_getdents64, file->host_fd, kernel.buffer().data(), room);
   if (n <= 0) return result_of(n);
-  if (call.memory.write(call.a[1], kernel.bounce.data(), std::size_t(n))) return n;
+  if (call.memory.write(call.a[1], kernel.buffer().data(), std::size_t(n))) return n;
   (void)::lseek(file->host_fd, before, SEEK_SET);
   return -EFAULT;
 }

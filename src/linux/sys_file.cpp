@@ -54,7 +54,7 @@ i64 sys_truncate(Kernel& kernel, Call& call) {
   if (provided_file(path) != Provided::kNone) return -EINVAL;
   const HostFd probe(kernel.sandbox.open_path(path, true));
   if (!probe) return probe.get();
-  struct stat info {};
+  struct stat info{};
   if (::fstat(probe.get(), &info) != 0) return -errno;
   if (S_ISDIR(info.st_mode)) return -EISDIR;
   if (!S_ISREG(info.st_mode)) return -EINVAL;

@@ -8,7 +8,13 @@ namespace kvrm::linux_abi {
 namespace {
 
 enum FutexOperation : u32 {
-  kWait = 0, kWake = 1, kRequeue = 3, kCompareRequeue = 4, kWakeOperation = 5, kWaitBitset = 9, kWakeBitset = 10,
+  kWait = 0,
+  kWake = 1,
+  kRequeue = 3,
+  kCompareRequeue = 4,
+  kWakeOperation = 5,
+  kWaitBitset = 9,
+  kWakeBitset = 10,
 };
 constexpr u32 kPrivate = 128, kClockRealtime = 256;
 
@@ -34,6 +40,7 @@ i64 wait_on(Kernel& kernel, Call& call, u32 operation) {
   if (value != call.uint_arg(2)) return -EAGAIN;
   const Wait wait = wait_for(kernel, call.cpu, {}, false, deadline);
   if (wait == Wait::kTimedOut) return -ETIMEDOUT;
+  if (wait == Wait::kInterrupted && deadline) return -EINTR;  // a length of time is not made again
   return kernel.after_wait(wait, "a futex that no other thread can wake");
 }
 

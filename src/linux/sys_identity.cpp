@@ -36,8 +36,12 @@ i64 sys_setuid(Kernel& kernel, Call& call) {
 i64 sys_setgid(Kernel& kernel, Call& call) {
   return call.uint_arg(0) == ~0u ? -EINVAL : only_own(kernel.gid, {call.uint_arg(0)});
 }
-i64 sys_setreuid(Kernel& kernel, Call& call) { return only_own(kernel.uid, {call.uint_arg(0), call.uint_arg(1)}); }
-i64 sys_setregid(Kernel& kernel, Call& call) { return only_own(kernel.gid, {call.uint_arg(0), call.uint_arg(1)}); }
+i64 sys_setreuid(Kernel& kernel, Call& call) {
+  return only_own(kernel.uid, {call.uint_arg(0), call.uint_arg(1)});
+}
+i64 sys_setregid(Kernel& kernel, Call& call) {
+  return only_own(kernel.gid, {call.uint_arg(0), call.uint_arg(1)});
+}
 i64 sys_setresuid(Kernel& kernel, Call& call) {
   return only_own(kernel.uid, {call.uint_arg(0), call.uint_arg(1), call.uint_arg(2)});
 }
@@ -77,9 +81,7 @@ i64 sys_personality(Kernel&, Call& call) {
   return call.uint_arg(0) == kAsk || call.uint_arg(0) == 0 ? 0 : -EINVAL;
 }
 
-i64 sys_exit(Kernel& kernel, Call& call) {
-  return kernel.end({Outcome::Kind::kExit, int(call.a[0] & 0xff)});
-}
+i64 sys_exit(Kernel& kernel, Call& call) { return kernel.end({Outcome::Kind::kExit, int(call.a[0] & 0xff)}); }
 
 // There are no children and there will be none.
 i64 sys_wait4(Kernel&, Call& call) {
@@ -99,7 +101,8 @@ i64 sys_set_robust_list(Kernel& kernel, Call& call) {
 i64 sys_get_robust_list(Kernel& kernel, Call& call) {
   if (call.int_arg(0) != 0 && call.int_arg(0) != kPid) return -ESRCH;
   const u64 size = 24;
-  if (!copy_out(call.memory, call.a[2], size) || !copy_out(call.memory, call.a[1], kernel.robust_list[0])) return -EFAULT;
+  if (!copy_out(call.memory, call.a[2], size) || !copy_out(call.memory, call.a[1], kernel.robust_list[0]))
+    return -EFAULT;
   return 0;
 }
 

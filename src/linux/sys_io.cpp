@@ -97,11 +97,11 @@ i64 read_file(Kernel& kernel, Call& call, std::span<const GuestIovec> vectors, s
   Cursor cursor(vectors);
   u64 done = 0;
   while (done < total) {
-    const std::size_t wanted = std::min<std::size_t>(total - done, kernel.bounce.size());
+    const std::size_t wanted = std::min<std::size_t>(total - done, kernel.buffer().size());
     const std::size_t n = writable_ahead(call.memory, cursor, wanted);
     if (n == 0) return stopped(kernel, done, -EFAULT);
     const auto at = offset ? std::optional<u64>(*offset + done) : std::nullopt;
-    const std::span<u8> bytes(kernel.bounce.data(), n);
+    const std::span<u8> bytes(kernel.buffer().data(), n);
     const i64 got = host_read(kernel, call.cpu, *file, bytes, at);
     if (got < 0 || kernel.ended) return stopped(kernel, done, got);
     if (!scatter(call.memory, cursor, bytes.first(std::size_t(got)))) return kernel.end_out_of_memory();
@@ -119,7 +119,8 @@ i64 broken_pipe(Kernel& kernel) {
   return -EPIPE;
 }
 
-i64 write_bytes(Kernel& kernel, Call& call, OpenFile& file, std::span<const u8> bytes, std::optional<u64> offset) {
+i64 write_bytes(Kernel& kernel, Call& call, OpenFile& file, std::span<const u8> bytes,
+                std::optional<u64> offset) {
   std::size_t done = 0;
   while (done < bytes.size()) {
     const auto at = offset ? std::optional<u64>(*offset + done) : std::nullopt;
@@ -138,11 +139,11 @@ i64 write_file(Kernel& kernel, Call& call, std::span<const GuestIovec> vectors, 
   Cursor cursor(vectors);
   u64 done = 0;
   while (done < total) {
-    const std::size_t wanted = std::min<std::size_t>(total - done, kernel.bounce.size());
-    const std::size_t n = gather(call.memory, cursor, {kernel.bounce.data(), wanted});
+    const std::size_t wanted = std::min<std::size_t>(total - done, kernel.buffer().size());
+    const std::size_t n = gather(call.memory, cursor, {kernel.buffer().data(), wanted});
     if (n == 0) return stopped(kernel, done, -EFAULT);
     const auto at = offset ? std::optional<u64>(*offset + done) : std::nullopt;
-    const i64 put = write_bytes(kernel, call, *file, {kernel.bounce.data(), n}, at);
+    const i64 put = write_bytes(kernel, call, *file, {kernel.buffer().data(), n}, at);
     if (put < 0) return stopped(kernel, done, put);
     done += u64(put);
     if (kernel.ended) return stopped(kernel, done, 0);
@@ -216,7 +217,8 @@ i64 sys_sendfile(Kernel& kernel, Call& call) {
   u64 done = 0;
   i64 result = 0;
   while (done < total) {
-    const std::span<u8> bytes(kernel.bounce.data(), std::min<std::size_t>(total - done, kernel.bounce.size()));
+    const std::span<u8> bytes(kernel.buffer().data(),
+                              std::min<std::size_t>(total - done, kernel.buffer().size()));
     const i64 got = host_read(kernel, call.cpu, *in, bytes, offset + done);
     result = got > 0 ? write_bytes(kernel, call, *out, bytes.first(std::size_t(got)), std::nullopt) : got;
     if (result > 0) done += u64(result);

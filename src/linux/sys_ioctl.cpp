@@ -1,4 +1,5 @@
-// ioctl: the terminal's size and modes, and a few questions every file answers. Nothing else reaches the host.
+// ioctl: the terminal's size and modes, and a few questions every file answers. Nothing else reaches the
+// host.
 #include <asm/termbits.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -12,14 +13,21 @@ namespace kvrm::linux_abi {
 namespace {
 
 enum Request : u32 {
-  kGetModes = 0x5401, kSetModes = 0x5402, kSetModesDrained = 0x5403, kSetModesFlushed = 0x5404,
-  kGetSize = 0x5413, kUnread = 0x541b, kNonblocking = 0x5421, kNoCloexec = 0x5450, kCloexec = 0x5451,
+  kGetModes = 0x5401,
+  kSetModes = 0x5402,
+  kSetModesDrained = 0x5403,
+  kSetModesFlushed = 0x5404,
+  kGetSize = 0x5413,
+  kUnread = 0x541b,
+  kNonblocking = 0x5421,
+  kNoCloexec = 0x5450,
+  kCloexec = 0x5451,
 };
 // The guest's kernel termios is the host's; both are asm-generic.
 static_assert(sizeof(struct termios) == sizeof(GuestTermios));
 
 bool is_terminal(int host_fd) {
-  struct termios modes {};
+  struct termios modes{};
   return ::ioctl(host_fd, TCGETS, &modes) == 0;
 }
 
@@ -54,7 +62,7 @@ i64 terminal_call(Kernel& kernel, Call& call, int host_fd, u32 request) {
 }
 
 i64 unread(Call& call, const OpenFile& file) {
-  struct stat info {};
+  struct stat info{};
   int count = 0;
   if (file.kind == OpenFile::Kind::kFile) {
     if (::fstat(file.host_fd, &info) != 0 || !S_ISREG(info.st_mode)) return -ENOTTY;
@@ -82,7 +90,8 @@ i64 sys_ioctl(Kernel& kernel, Call& call) {
     case kUnread: return unread(call, file);
     default:
       // Only a terminal the host passed in counts as one.
-      if (!file.borrowed || file.kind != OpenFile::Kind::kStream || !is_terminal(file.host_fd)) return -ENOTTY;
+      if (!file.borrowed || file.kind != OpenFile::Kind::kStream || !is_terminal(file.host_fd))
+        return -ENOTTY;
       return terminal_call(kernel, call, file.host_fd, request);
   }
 }

@@ -17,10 +17,23 @@ using memory::kAddressLimit;
 using memory::kPageSize;
 
 enum MapFlag : u32 {
-  kShared = 1, kPrivate = 2, kSharedValidate = 3, kTypeMask = 15, kFixed = 0x10, kAnonymous = 0x20,
-  kHugePages = 0x40000, kFixedNoReplace = 0x100000,
+  kShared = 1,
+  kPrivate = 2,
+  kSharedValidate = 3,
+  kTypeMask = 15,
+  kFixed = 0x10,
+  kAnonymous = 0x20,
+  kHugePages = 0x40000,
+  kFixedNoReplace = 0x100000,
 };
 enum RemapFlag : u32 { kMayMove = 1, kRemapFixed = 2, kDontUnmap = 4 };
+
+// Below the stack; what is too large for that goes above everything else.
+i64 find_room(const memory::GuestMemory& memory, u64 size) {
+  auto found = memory.find_free(size, kLowestAddress, kMmapTop);
+  if (!found) found = memory.find_free(size, kTrampoline + kPageSize, kAddressLimit);
+  return found ? i64(*found) : -ENOMEM;
+}
 
 // Where a mapping goes: -errno or the address. `size` is whole pages, at most kAddressLimit.
 i64 choose_address(const memory::GuestMemory& memory, u64 hint, u64 size, u32 flags) {
@@ -35,17 +48,16 @@ i64 choose_address(const memory::GuestMemory& memory, u64 hint, u64 size, u32 fl
     const u64 start = page_up(hint);
     if (start <= kAddressLimit - size && memory.is_free(start, size)) return i64(start);
   }
-  const auto found = memory.find_free(size, kLowestAddress, kMmapTop);
-  return found ? i64(*found) : -ENOMEM;
+  return find_room(memory, size);
 }
 
 // Reads the file's part into pages that are already mapped. What lies behind the file's end stays zero.
 bool fill_from_file(Kernel& kernel, Call& call, OpenFile& file, u64 address, u64 size, u64 offset) {
   for (u64 done = 0; done < size;) {
-    const std::size_t n = std::min<std::size_t>(size - done, kernel.bounce.size());
-    const i64 got = host_read(kernel, call.cpu, file, {kernel.bounce.data(), n}, offset + done);
+    const std::size_t n = std::min<std::size_t>(size - done, kernel.buffer().size());
+    const i64 got = host_read(kernel, call.cpu, file, {kernel.buffer().data(), n}, offset + done);
     if (got <= 0) return got == 0;
-    if (!call.memory.poke(address + done, kernel.bounce.data(), std::size_t(got))) return false;
+    if (!call.memory.poke(address + done, kernel.buffer().data(), std::size_t(got))) return false;
     done += u64(got);
   }
   return true;
@@ -55,7 +67,7 @@ bool fill_from_file(Kernel& kernel, Call& call, OpenFile& file, u64 address, u64
 i64 check_file(const std::shared_ptr<OpenFile>& file, u32 type, u32 protection, u64 offset, u64 size) {
   if (!file || file->path_only) return -EBADF;
   if (!file->readable()) return -EACCES;
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file->host_fd, &info) != 0) return -errno;
   const bool zeros = file->kind == OpenFile::Kind::kDevice;
   if (!zeros && !S_ISREG(info.st_mode)) return -ENODEV;
@@ -70,10 +82,7 @@ i64 check_file(const std::shared_ptr<OpenFile>& file, u32 type, u32 protection, 
 
 i64 find_new_place(Call& call, u64 address, u64 old_size, u64 new_size, u32 flags) {
   const u64 wanted = call.a[4];
-  if (!(flags & kRemapFixed)) {
-    const auto found = call.memory.find_free(new_size, kLowestAddress, kMmapTop);
-    return found ? i64(*found) : -ENOMEM;
-  }
+  if (!(flags & kRemapFixed)) return find_room(call.memory, new_size);
   if (wanted % kPageSize != 0 || wanted > kAddressLimit - new_size) return -EINVAL;
   if (wanted < kLowestAddress) return -EPERM;
   if (wanted < address + old_size && address < wanted + new_size) return -EINVAL;
@@ -96,7 +105,8 @@ i64 sys_brk(Kernel& kernel, Call& call) {
   const u64 old_end = page_up(kernel.brk), new_end = page_up(wanted);
   if (new_end > old_end) {
     const u64 size = new_end - old_end;
-    if (!call.memory.is_free(old_end, size) || !call.memory.map(old_end, size, memory::kRead | memory::kWrite))
+    if (!call.memory.is_free(old_end, size) ||
+        !call.memory.map(old_end, size, memory::kRead | memory::kWrite))
       return i64(kernel.brk);
   } else if (new_end < old_end) {
     call.memory.unmap(new_end, old_end - new_end);

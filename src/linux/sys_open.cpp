@@ -19,7 +19,7 @@ constexpr u32 kStatusFlags = kOpenAppend | kOpenNonblock | kOpenDirect | kOpenNo
 constexpr u32 kOpeningFlags = kOpenCreate | kOpenExclusive | kOpenNoCtty | kOpenTruncate | kOpenCloexec;
 
 OpenFile::Kind kind_of(int host_fd) {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(host_fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)))
     return OpenFile::Kind::kStream;
   return OpenFile::Kind::kFile;
@@ -39,7 +39,7 @@ i64 open_in_root(Kernel& kernel, const std::string& path, u32 flags, u32 mode) {
   if (flags & kOpenPath) {
     const int fd = kernel.sandbox.open_path(path, !(flags & kOpenNofollow));
     if (fd < 0) return fd;
-    struct stat info {};
+    struct stat info{};
     if ((flags & kOpenDirectory) && (::fstat(fd, &info) != 0 || !S_ISDIR(info.st_mode))) {
       ::close(fd);
       return -ENOTDIR;
@@ -102,7 +102,8 @@ i64 sys_openat(Kernel& kernel, Call& call) {
   const Provided which = provided_file(path);
   if (which != Provided::kNone) return open_ours(kernel, call.memory, which, flags);
   const i64 fd = open_in_root(kernel, path, flags, call.uint_arg(3));
-  if (fd == -ENOENT && names_program(kernel, path)) return open_ours(kernel, call.memory, Provided::kProgram, flags);
+  if (fd == -ENOENT && names_program(kernel, path))
+    return open_ours(kernel, call.memory, Provided::kProgram, flags);
   return fd;
 }
 
@@ -138,7 +139,8 @@ i64 sys_pipe2(Kernel& kernel, Call& call) {
   HostFd read_end(host[0]), write_end(host[1]);
   const i64 first = add_file(kernel, read_end.release(), OpenFile::Kind::kPipe, false, flags | kOpenReadOnly);
   if (first < 0) return first;
-  const i64 second = add_file(kernel, write_end.release(), OpenFile::Kind::kPipe, false, flags | kOpenWriteOnly);
+  const i64 second =
+      add_file(kernel, write_end.release(), OpenFile::Kind::kPipe, false, flags | kOpenWriteOnly);
   const std::array<i32, 2> fds = {i32(first), i32(second)};
   if (second >= 0 && copy_out(call.memory, call.a[0], fds)) return 0;
   kernel.files.close(u64(first));
@@ -148,8 +150,21 @@ i64 sys_pipe2(Kernel& kernel, Call& call) {
 
 i64 sys_fcntl(Kernel& kernel, Call& call) {
   enum : u32 {
-    kDupfd = 0, kGetfd = 1, kSetfd = 2, kGetfl = 3, kSetfl = 4, kGetlk = 5, kSetlk = 6, kSetlkw = 7, kSetown = 8,
-    kGetown = 9, kOfdGetlk = 36, kOfdSetlk = 37, kOfdSetlkw = 38, kDupfdCloexec = 1030, kGetpipeSize = 1032,
+    kDupfd = 0,
+    kGetfd = 1,
+    kSetfd = 2,
+    kGetfl = 3,
+    kSetfl = 4,
+    kGetlk = 5,
+    kSetlk = 6,
+    kSetlkw = 7,
+    kSetown = 8,
+    kGetown = 9,
+    kOfdGetlk = 36,
+    kOfdSetlk = 37,
+    kOfdSetlkw = 38,
+    kDupfdCloexec = 1030,
+    kGetpipeSize = 1032,
   };
   auto* entry = kernel.files.entry(call.a[0]);
   if (!entry) return -EBADF;

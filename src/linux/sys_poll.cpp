@@ -145,7 +145,8 @@ i64 sys_pselect6(Kernel& kernel, Call& call) {
   Selection selection;
   for (std::size_t s = 0; s < 3; ++s) {
     const u64 pointer = call.a[1 + s];
-    if (pointer != 0 && bytes != 0 && !call.memory.read(pointer, selection.wanted[s].data(), bytes)) return -EFAULT;
+    if (pointer != 0 && bytes != 0 && !call.memory.read(pointer, selection.wanted[s].data(), bytes))
+      return -EFAULT;
   }
   Waiting waiting;
   if (const i64 error = collect(kernel, selection, count, waiting)) return error;
@@ -156,7 +157,8 @@ i64 sys_pselect6(Kernel& kernel, Call& call) {
   const i64 bits = fill_ready(selection, waiting);
   for (std::size_t s = 0; s < 3; ++s) {
     const u64 pointer = call.a[1 + s];
-    if (pointer != 0 && bytes != 0 && !call.memory.write(pointer, selection.ready[s].data(), bytes)) return -EFAULT;
+    if (pointer != 0 && bytes != 0 && !call.memory.write(pointer, selection.ready[s].data(), bytes))
+      return -EFAULT;
   }
   write_remaining(kernel, call, call.a[4], deadline);
   return bits;

@@ -15,7 +15,7 @@ namespace kvrm::linux_abi {
 namespace {
 
 i64 stat_fd(Call& call, int host_fd, u64 pointer) {
-  struct stat host {};
+  struct stat host{};
   if (::fstat(host_fd, &host) != 0) return -errno;
   GuestStat guest{};
   guest.dev = host.st_dev;
@@ -38,7 +38,7 @@ i64 stat_fd(Call& call, int host_fd, u64 pointer) {
 }
 
 i64 statfs_fd(Call& call, int host_fd, u64 pointer) {
-  struct statfs host {};
+  struct statfs host{};
   if (::fstatfs(host_fd, &host) != 0) return -errno;
   GuestStatfs guest{};
   guest.type = host.f_type;
@@ -57,7 +57,8 @@ i64 statfs_fd(Call& call, int host_fd, u64 pointer) {
 }
 
 i64 access_path(Kernel& kernel, Call& call, u32 mode, u32 flags) {
-  if ((mode & ~7u) != 0 || (flags & ~u32{kAtEaccess | kAtSymlinkNofollow | kAtEmptyPath}) != 0) return -EINVAL;
+  if ((mode & ~7u) != 0 || (flags & ~u32{kAtEaccess | kAtSymlinkNofollow | kAtEmptyPath}) != 0)
+    return -EINVAL;
   Target target;
   if (const i64 error = find_target(kernel, call, call.int_arg(0), call.a[1], flags, target)) return error;
   // The host's rights, through the host's name of the handle; what is not below the root is read only.
@@ -109,11 +110,12 @@ i64 sys_newfstatat(Kernel& kernel, Call& call) {
 i64 sys_statx(Kernel& kernel, Call& call) {
   constexpr u32 kReservedMask = 0x80000000u;
   const u32 flags = call.uint_arg(2), mask = call.uint_arg(3);
-  if ((flags & ~u32{kAtSymlinkNofollow | kAtNoAutomount | kAtEmptyPath | kAtStatxSyncType}) != 0) return -EINVAL;
+  if ((flags & ~u32{kAtSymlinkNofollow | kAtNoAutomount | kAtEmptyPath | kAtStatxSyncType}) != 0)
+    return -EINVAL;
   if ((mask & kReservedMask) != 0 || (flags & kAtStatxSyncType) == kAtStatxSyncType) return -EINVAL;
   Target target;
   if (const i64 error = find_target(kernel, call, call.int_arg(0), call.a[1], flags, target)) return error;
-  struct statx host {};
+  struct statx host{};
   constexpr u32 kBasicAndBirth = 0xfff;
   if (::statx(target.fd(), "", AT_EMPTY_PATH, mask & kBasicAndBirth, &host) != 0) return -errno;
   return copy_out(call.memory, call.a[4], convert(host)) ? 0 : -EFAULT;

@@ -60,16 +60,17 @@ i64 sys_sysinfo(Kernel& kernel, Call& call) {
 i64 sys_getrandom(Kernel& kernel, Call& call) {
   constexpr u32 kNonblock = 1, kRandom = 2, kInsecure = 4;
   const u32 flags = call.uint_arg(2);
-  if ((flags & ~(kNonblock | kRandom | kInsecure)) != 0 || (flags & (kRandom | kInsecure)) == (kRandom | kInsecure))
+  if ((flags & ~(kNonblock | kRandom | kInsecure)) != 0 ||
+      (flags & (kRandom | kInsecure)) == (kRandom | kInsecure))
     return -EINVAL;
   const u64 total = std::min<u64>(call.a[1], 0x7fffffff);
   u64 done = 0;
   while (done < total) {
-    const std::size_t wanted = std::min<std::size_t>(total - done, kernel.bounce.size());
+    const std::size_t wanted = std::min<std::size_t>(total - done, kernel.buffer().size());
     const std::size_t n = call.memory.accessible(call.a[0] + done, wanted, memory::kWrite);
     if (n == 0) return done != 0 ? i64(done) : -EFAULT;
-    kernel.random.fill(kernel.bounce.data(), n);
-    if (!call.memory.write(call.a[0] + done, kernel.bounce.data(), n)) return kernel.end_out_of_memory();
+    kernel.random.fill(kernel.buffer().data(), n);
+    if (!call.memory.write(call.a[0] + done, kernel.buffer().data(), n)) return kernel.end_out_of_memory();
     done += n;
   }
   return i64(done);
@@ -77,8 +78,17 @@ i64 sys_getrandom(Kernel& kernel, Call& call) {
 
 i64 sys_prctl(Kernel& kernel, Call& call) {
   enum : u32 {
-    kSetDeathSignal = 1, kGetDeathSignal = 2, kGetDumpable = 3, kSetDumpable = 4, kSetName = 15, kGetName = 16,
-    kGetSeccomp = 21, kCapBoundRead = 23, kGetTimerSlack = 30, kSetTimerSlack = 29, kSetNoNewPrivileges = 38,
+    kSetDeathSignal = 1,
+    kGetDeathSignal = 2,
+    kGetDumpable = 3,
+    kSetDumpable = 4,
+    kSetName = 15,
+    kGetName = 16,
+    kGetSeccomp = 21,
+    kCapBoundRead = 23,
+    kGetTimerSlack = 30,
+    kSetTimerSlack = 29,
+    kSetNoNewPrivileges = 38,
     kGetNoNewPrivileges = 39,
   };
   const i32 zero = 0;
@@ -100,7 +110,8 @@ i64 sys_prctl(Kernel& kernel, Call& call) {
     case kCapBoundRead: return call.a[1] > 40 ? -EINVAL : 0;
     case kSetTimerSlack: return 0;
     case kGetTimerSlack: return 50000;
-    case kSetNoNewPrivileges: return call.a[1] == 1 && call.a[2] == 0 && call.a[3] == 0 && call.a[4] == 0 ? 0 : -EINVAL;
+    case kSetNoNewPrivileges:
+      return call.a[1] == 1 && call.a[2] == 0 && call.a[3] == 0 && call.a[4] == 0 ? 0 : -EINVAL;
     case kGetNoNewPrivileges: return 1;  // there is no exec, so none will ever be gained
     default: return -EINVAL;
   }

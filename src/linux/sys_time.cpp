@@ -8,8 +8,15 @@ namespace kvrm::linux_abi {
 namespace {
 
 enum ClockId : i32 {
-  kRealtime = 0, kMonotonic = 1, kProcessCpu = 2, kThreadCpu = 3, kMonotonicRaw = 4, kRealtimeCoarse = 5,
-  kMonotonicCoarse = 6, kBoottime = 7, kTai = 11,
+  kRealtime = 0,
+  kMonotonic = 1,
+  kProcessCpu = 2,
+  kThreadCpu = 3,
+  kMonotonicRaw = 4,
+  kRealtimeCoarse = 5,
+  kMonotonicCoarse = 6,
+  kBoottime = 7,
+  kTai = 11,
 };
 
 std::optional<u64> read_clock(const Kernel& kernel, const Cpu& cpu, i32 id) {
@@ -56,7 +63,8 @@ GuestItimerval show_timer(const Kernel& kernel, const Cpu& cpu, const Timer& tim
 
 bool to_ns(const GuestTimespec& time, u64& ns) {
   if (time.seconds < 0 || time.nanoseconds < 0 || time.nanoseconds >= i64(kSecond)) return false;
-  ns = u64(time.seconds) >= kForever / kSecond ? kForever : u64(time.seconds) * kSecond + u64(time.nanoseconds);
+  ns = u64(time.seconds) >= kForever / kSecond ? kForever
+                                               : u64(time.seconds) * kSecond + u64(time.nanoseconds);
   return true;
 }
 

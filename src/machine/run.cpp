@@ -70,7 +70,7 @@ std::optional<Stop> process_stop(MachineLane& lane, const linux_abi::Outcome& ou
 // How far the engine may run before the process wants to look at its timers.
 u64 until_deadline(const MachineLane& lane) {
   if (!lane.process) return Machine::kNoLimit;
-  const auto deadline = lane.process->next_deadline_ns();
+  const auto deadline = lane.process->next_deadline_ns(&lane.device.cpu());
   if (!deadline) return Machine::kNoLimit;
   const u64 now = lane.device.cpu().clock_ns;
   return *deadline > now ? *deadline - now : 0;

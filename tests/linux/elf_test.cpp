@@ -129,11 +129,19 @@ TEST(Elf, NamesWhatIsWrong) {
   EXPECT_NE(with([](File& f) { f.header.phnum = 0xffff; }).find("more program headers"), std::string::npos);
   EXPECT_NE(with([](File& f) { f.header.phoff = ~u64{0}; }).find("outside the file"), std::string::npos);
   EXPECT_NE(with([](File& f) { f.header.phentsize = 32; }).find("56 bytes"), std::string::npos);
-  EXPECT_NE(with([](File& f) { f.text.filesz = 0x10000; f.text.memsz = 0x10000; }).find("outside the file"),
+  EXPECT_NE(with([](File& f) {
+              f.text.filesz = 0x10000;
+              f.text.memsz = 0x10000;
+            }).find("outside the file"),
             std::string::npos);
-  EXPECT_NE(with([](File& f) { f.text.offset = ~u64{0} - 0xfff; }).find("outside the file"), std::string::npos);
+  EXPECT_NE(with([](File& f) { f.text.offset = ~u64{0} - 0xfff; }).find("outside the file"),
+            std::string::npos);
   EXPECT_NE(with([](File& f) { f.text.memsz = 0x100; }).find("more bytes"), std::string::npos);
-  EXPECT_NE(with([](File& f) { f.data.vaddr = 0x400100; f.data.offset = 0x100; }).find("overlap"), std::string::npos);
+  EXPECT_NE(with([](File& f) {
+              f.data.vaddr = 0x400100;
+              f.data.offset = 0x100;
+            }).find("overlap"),
+            std::string::npos);
   EXPECT_NE(with([](File& f) { f.data.vaddr = ~u64{0} - 0x2eff; }).find("48-bit"), std::string::npos);
   EXPECT_NE(with([](File& f) { f.data.memsz = ~u64{0}; }).find("48-bit"), std::string::npos);
   EXPECT_NE(with([](File& f) { f.data.vaddr = 0x402101; }).find("within the page"), std::string::npos);
@@ -162,7 +170,9 @@ TEST(Elf, EveryTruncationIsAnErrorOrAProgram) {
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const auto program = parse_elf(std::span(whole).first(size));
     EXPECT_EQ(program.ok(), size >= 0x1180) << size;
-    if (!program.ok()) EXPECT_EQ(program.error().message.find('\n'), std::string::npos);
+    if (!program.ok()) {
+      EXPECT_EQ(program.error().message.find('\n'), std::string::npos);
+    }
   }
 }
 

@@ -16,7 +16,9 @@ class FilesTest : public ::testing::Test {
     return guest_.call(number, a0, a1, a2, a3, a4, a5);
   }
   u64 text(const std::string& value, u64 offset = 0) { return guest_.text(value, offset); }
-  i64 write(i64 fd, const std::string& value) { return call(kWrite, u64(fd), text(value, 0x2000), value.size()); }
+  i64 write(i64 fd, const std::string& value) {
+    return call(kWrite, u64(fd), text(value, 0x2000), value.size());
+  }
 
   TemporaryFolder folder_;
   Guest guest_;
@@ -58,7 +60,7 @@ TEST_F(FilesTest, ReadAndWriteMoveBytesAndPosition) {
   EXPECT_EQ(call(kClose, u64(fd)), 0);
   EXPECT_EQ(call(kClose, u64(fd)), -EBADF);
   EXPECT_EQ(call(kRead, u64(fd), kScratch, 1), -EBADF);
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat((folder_ / "new").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 0640u);
 }
@@ -69,7 +71,7 @@ TEST_F(FilesTest, TheGuestsUmaskCountsAndNotTheHosts) {
   call(kMkdirat, kCwd, text("b"), 0777);
   EXPECT_EQ(call(kUmask, 077), 0);
   open("c", kOpenCreate | kOpenWriteOnly, 0666);
-  struct stat info {};
+  struct stat info{};
   ::stat((folder_ / "a").c_str(), &info);
   EXPECT_EQ(info.st_mode & 0777, 0666u);
   ::stat((folder_ / "b").c_str(), &info);
@@ -214,7 +216,7 @@ TEST_F(FilesTest, CancellingEndsAWait) {
 
 TEST_F(FilesTest, StatSpeaksArm64) {
   folder_.write("f", "hello");
-  struct stat host {};
+  struct stat host{};
   ::stat((folder_ / "f").c_str(), &host);
   ASSERT_EQ(call(kNewfstatat, kCwd, text("f", 0x1000), kScratch, 0), 0);
   const auto guest = guest_.get<GuestStat>(kScratch);

@@ -1,4 +1,5 @@
-// Every call number with arguments made to hurt. Nothing may crash, hang, or touch what lies outside the root.
+// Every call number with arguments made to hurt. Nothing may crash, hang, or touch what lies outside the
+// root.
 #include <chrono>
 #include <random>
 
@@ -11,9 +12,34 @@ class Arguments {
  public:
   explicit Arguments(u64 seed) : random_(seed) {}
   u64 operator()() {
-    static constexpr u64 kEdges[] = {0, 1, 2, 3, 4, 7, 8, 16, 24, 64, 100, 1000, 4095, 4096, 0x7fffffff, 0x80000000,
-                                     0xffffffff, u64{1} << 32, u64{1} << 47, u64{1} << 48, u64{1} << 60, u64{1} << 63,
-                                     ~u64{0}, ~u64{0} - 1, ~u64{0} - 4095, kCwd, kStackTop, kTrampoline};
+    static constexpr u64 kEdges[] = {0,
+                                     1,
+                                     2,
+                                     3,
+                                     4,
+                                     7,
+                                     8,
+                                     16,
+                                     24,
+                                     64,
+                                     100,
+                                     1000,
+                                     4095,
+                                     4096,
+                                     0x7fffffff,
+                                     0x80000000,
+                                     0xffffffff,
+                                     u64{1} << 32,
+                                     u64{1} << 47,
+                                     u64{1} << 48,
+                                     u64{1} << 60,
+                                     u64{1} << 63,
+                                     ~u64{0},
+                                     ~u64{0} - 1,
+                                     ~u64{0} - 4095,
+                                     kCwd,
+                                     kStackTop,
+                                     kTrampoline};
     switch (random_() % 5) {
       case 0: return kEdges[random_() % std::size(kEdges)];
       case 1: return kScratch + random_() % kScratchSize;
@@ -29,7 +55,8 @@ class Arguments {
 };
 
 void fill_scratch(Guest& guest, Arguments& arguments) {
-  static const char* const kPaths[] = {"a", "../x", "/", "d/e", "/proc/self/mem", "..", ".", "l", "a/", "/dev/zero"};
+  static const char* const kPaths[] = {"a",  "../x", "/", "d/e", "/proc/self/mem",
+                                       "..", ".",    "l", "a/",  "/dev/zero"};
   for (u64 at = 0; at < kScratchSize; at += 64) {
     if (arguments.raw() % 2) guest.text(kPaths[arguments.raw() % std::size(kPaths)], at);
     else

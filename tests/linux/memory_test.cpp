@@ -1,5 +1,6 @@
 // The calls that change the guest's map.
 #include <cerrno>
+#include <chrono>
 
 #include "guest.h"
 
@@ -118,6 +119,20 @@ TEST_F(MemoryTest, Mremap) {
   EXPECT_EQ(guest_.call(kMremap, 0x40000000, kPage, 0, 1), -EINVAL);
   EXPECT_EQ(guest_.call(kMremap, 0x40000000, kPage, kPage, 2), -EINVAL);
   EXPECT_EQ(guest_.call(kMremap, 0x40000000, kPage, kPage, 3, 0x40000000), -EINVAL);
+}
+
+TEST_F(MemoryTest, EnormousReservationsAreCheap) {
+  const u64 size = u64{1} << 45;
+  const auto start = std::chrono::steady_clock::now();
+  const u64 at = map(size, 0, 0x4022);
+  ASSERT_LT(at, memory::kAddressLimit);
+  EXPECT_EQ(guest_.call(kMprotect, at, size, 3), 0);
+  EXPECT_TRUE(guest_.memory().write(at + size / 2, "x", 1));
+  EXPECT_EQ(guest_.call(kMadvise, at, size, 4), 0);
+  EXPECT_EQ(guest_.call(232, at, size, kScratch), -EFAULT);  // mincore: the answer does not fit
+  EXPECT_EQ(u64(guest_.call(kMremap, at, size, size / 2, 0)), at);
+  EXPECT_EQ(guest_.call(kMunmap, at, size), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
 TEST_F(MemoryTest, DontneedGivesZeros) {
