@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The benchmark set: kvrm, qemu-aarch64 and native x86-64 in one run.
+"""The benchmark sets: kvrm, qemu-aarch64 and native x86-64 in one run.
 
     bench/run.py                         five alternating rounds of everything
+    bench/run.py --set numeric           floating point and vectors alone; --set integer: the rest alone
     bench/run.py --only sieve --rounds 3
     bench/run.py --json build/bench/result.json
 
@@ -30,14 +31,15 @@ REPO = pathlib.Path(__file__).resolve().parents[1]
 OUT = REPO / "build" / "bench"
 SYSROOT = REPO / "build" / "arm64-sysroot"
 BUSYBOX = SYSROOT / "bin" / "busybox"
+BASH = SYSROOT / "bin" / "bash-static"
 FILES = OUT / "files"
 QEMU = ["qemu-aarch64", "-cpu", "neoverse-n1"]
 TEXT_BYTES = {"gzip.txt": 2_000_000, "sha256sum.txt": 10_000_000}
 HELLO_RUNS = 20
 WORDS = "the lane engine device region proposal proof and of to in memory kernel machine branch".split()
 
-# Name, guest program, its arguments.
-GUESTS = [
+# Name, guest program, its arguments; one list per set.
+INTEGER = [
     ("crc32", "crc32", []),
     ("sha256", "sha256", []),
     ("quicksort", "quicksort", []),
@@ -49,9 +51,12 @@ GUESTS = [
     ("dhry", "dhry", []),
     ("json", "json", []),
 ]
-BUSYBOX_RUNS = [
-    ("busybox-gzip", ["gzip", "-c", "gzip.txt"]),
-    ("busybox-sha256sum", ["sha256sum", "sha256sum.txt"]),
+NUMERIC = [(name, f"numeric/{name}", []) for name in "nbody fft lu mandelbrot spectral fmatmul".split()]
+# Packaged programs, in the integer set.
+PACKAGED = [
+    ("busybox-gzip", BUSYBOX, ["gzip", "-c", "gzip.txt"]),
+    ("busybox-sha256sum", BUSYBOX, ["sha256sum", "sha256sum.txt"]),
+    ("bash-loop", BASH, ["loop.sh"]),
 ]
 
 
@@ -64,7 +69,7 @@ def note(message):
 
 
 def prepare():
-    """Build the guests, fetch busybox, write the files. Returns whether busybox is there."""
+    """Build the guests, fetch the packages, write the files. Returns whether the packages are there."""
     for tool in ("make", "gcc", "aarch64-linux-gnu-gcc", QEMU[0]):
         if not shutil.which(tool):
             fail(f"{tool} is needed (packages make gcc gcc-aarch64-linux-gnu qemu-user)")
@@ -76,7 +81,8 @@ def prepare():
         if not path.exists() or path.stat().st_size != size:
             path.write_bytes(text(size))
         os.utime(path, (1_000_000_000, 1_000_000_000))
-    fetch = [str(REPO / "tools" / "arm64_packages.sh"), "--root", str(SYSROOT), "busybox-static"]
+    shutil.copy(REPO / "bench" / "guests" / "loop.sh", FILES)
+    fetch = [str(REPO / "tools" / "arm64_packages.sh"), "--root", str(SYSROOT), "busybox-static", "bash-static"]
     return subprocess.run(fetch).returncode == 0
 
 
@@ -92,22 +98,21 @@ def text(size):
     return "".join(lines).encode()[:size]
 
 
-def programs(options, busybox):
-    """Name -> the commands for qemu, kvrm and native (None where there is none)."""
+def programs(options, packages):
+    """Name -> its set and the commands for qemu, kvrm and native (None where there is none)."""
     kvrm = [options.kvrm, "run", *shlex.split(options.kvrm_options)]
     table = {}
-    for name, program, arguments in GUESTS:
-        guest = [str(OUT / "arm64" / program), *arguments]
-        table[name] = {
-            "qemu": QEMU + guest,
-            "kvrm": kvrm + guest,
-            "native": [str(OUT / "native" / program), *arguments],
-        }
-    for name, arguments in BUSYBOX_RUNS if busybox else []:
-        guest = [str(BUSYBOX), *arguments]
+    for part, guests in (("integer", INTEGER), ("numeric", NUMERIC)):
+        for name, program, arguments in guests:
+            guest = [str(OUT / "arm64" / program), *arguments]
+            native = [str(OUT / "native" / program), *arguments]
+            table[name] = part, {"qemu": QEMU + guest, "kvrm": kvrm + guest, "native": native}
+    for name, program, arguments in PACKAGED if packages else []:
+        guest = [str(program), *arguments]
         granted = ["--root", str(FILES)]
-        table[name] = {"qemu": QEMU + guest, "kvrm": kvrm + granted + guest, "native": None}
-    return {name: commands for name, commands in table.items() if options.only in name}
+        table[name] = "integer", {"qemu": QEMU + guest, "kvrm": kvrm + granted + guest, "native": None}
+    chosen = ("integer", "numeric") if options.set == "all" else (options.set,)
+    return {name: row for name, row in table.items() if row[0] in chosen and options.only in name}
 
 
 def timed(command):
@@ -121,15 +126,22 @@ def timed(command):
     return seconds, hashlib.sha256(done.stdout).hexdigest()
 
 
-def instruction_count(command):
-    """How many instructions kvrm retires on this program: one extra run with --stats=json."""
+def statistics_of(command):
+    """What kvrm counts on this program: one extra run with --stats=json."""
     at = command.index("run") + 1
     command = command[:at] + ["--stats=json"] + command[at:]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, cwd=FILES)
     try:
-        return json.loads(done.stderr.splitlines()[-1])["instructions"]
+        counted = json.loads(done.stderr.splitlines()[-1])
+        return counted["instructions"], fast_share(counted)
     except (IndexError, KeyError, ValueError):
         fail(f"no statistics from: {shlex.join(command)}")
+
+
+def fast_share(counted):
+    """The share of FP operations on the fast path, where kvrm counts that."""
+    fast, slow = counted.get("fp_fast"), counted.get("fp_slow")
+    return fast / (fast + slow) if fast is not None and slow is not None and fast + slow else None
 
 
 def spread(seconds):
@@ -137,9 +149,10 @@ def spread(seconds):
     return {"median": median, "min": min(seconds), "max": max(seconds), "runs": len(seconds)}
 
 
-def measure(options, name, commands):
+def measure(options, name, part, commands):
     told = {key: command and shlex.join(command) for key, command in commands.items()}
-    result = {"name": name, "commands": told, "instructions": instruction_count(commands["kvrm"])}
+    instructions, share = statistics_of(commands["kvrm"])
+    result = {"name": name, "set": part, "commands": told, "instructions": instructions, "fp_fast_share": share}
     seconds = {key: [] for key, command in commands.items() if command}
     digests = set()
     for turn in range(options.rounds):
@@ -193,12 +206,16 @@ def print_table(results, hello):
             f"{result['name']:<19}{millions:>9.1f}"
             f"{millions / times['kvrm']['median']:>11.1f}{millions / times['qemu']['median']:>11.1f}"
             f"{ratio(result, 'qemu'):>11.4f}" + (f"{native:>13.5f}" if native else f"{'-':>13}")
+            + (f"  {result['fp_fast_share']:.1%} of FP on the fast path" if result["fp_fast_share"] else "")
         )
-    for peer in ("qemu", "native"):
-        ratios = [value for value in (ratio(result, peer) for result in results) if value]
-        if ratios:
-            mean = geometric_mean(ratios)
-            print(f"geometric mean kvrm/{peer}: {mean:.4f} (1/{1 / mean:.1f}) over {len(ratios)} programs")
+    for part in ("integer", "numeric"):
+        for peer in ("qemu", "native"):
+            ratios = [ratio(result, peer) for result in results if result["set"] == part]
+            ratios = [value for value in ratios if value]
+            if ratios:
+                mean = geometric_mean(ratios)
+                told = f"{mean:.4f} (1/{1 / mean:.1f}) over {len(ratios)} programs"
+                print(f"{part} set, geometric mean kvrm/{peer}: {told}")
     if hello:
         kvrm, qemu = (hello["seconds"][key]["median"] * 1000 for key in ("kvrm", "qemu"))
         print(f"start-up of a static hello, median of {HELLO_RUNS}: kvrm {kvrm:.1f} ms, qemu {qemu:.1f} ms")
@@ -231,6 +248,7 @@ def main():
     parser.add_argument("--kvrm", default=str(REPO / "build" / "kvrm"), help="the kvrm binary")
     parser.add_argument("--kvrm-options", default="", help='options for kvrm run, e.g. "--engine interp"')
     parser.add_argument("--rounds", type=int, default=5, help="alternating rounds per program")
+    parser.add_argument("--set", choices=["integer", "numeric", "all"], default="all", help="which programs")
     parser.add_argument("--only", default="", help="only the programs whose name contains this")
     parser.add_argument("--json", help="write the figures to this file, too")
     options = parser.parse_args()
@@ -239,18 +257,18 @@ def main():
     if not shutil.which(options.kvrm):
         fail(f"no kvrm at {options.kvrm} (build it, or say --kvrm PATH)")
     options.kvrm = os.path.abspath(shutil.which(options.kvrm))
-    busybox = prepare()
-    if not busybox:
-        note("bench: no arm64 busybox here; its two programs are left out")
-    table = programs(options, busybox)
+    packages = prepare()
+    if not packages:
+        note("bench: no arm64 busybox and bash here; their three programs are left out")
+    table = programs(options, packages)
     if not table:
         fail(f"no program's name contains {options.only}")
     report = {"date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"), "machine": machine()}
     report.update({"rounds": options.rounds, "programs": [], "hello": None, "complete": False})
     try:
         report["hello"] = measure_start(options)
-        for name, commands in table.items():
-            report["programs"].append(measure(options, name, commands))
+        for name, (part, commands) in table.items():
+            report["programs"].append(measure(options, name, part, commands))
         report["complete"] = True
     except KeyboardInterrupt:
         note("interrupted; what is measured so far:")

@@ -15,6 +15,9 @@ inline constexpr u32 kGeneralSlots = 33;
 // Data addresses ignore their top byte (TBI).
 inline constexpr u64 kUntaggedAddress = (u64{1} << 56) - 1;
 
+// The address a fault reports: without its tag, as Linux does, which leaves addresses of the upper half alone.
+constexpr u64 reported_address(u64 address) { return address >> 55 & 1 ? address : address & kUntaggedAddress; }
+
 // Why a row's function did not complete normally.
 enum class Trap : u32 {
   kNone = 0,

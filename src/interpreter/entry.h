@@ -22,9 +22,13 @@ struct Next {
 #else
 #define KVRM_TAIL_CALLS 0
 #endif
-#if KVRM_TAIL_CALLS && defined(__x86_64__) && __has_attribute(preserve_none)
+// The address sanitizer's stack frames are more than clang can do with that convention.
+#if KVRM_TAIL_CALLS && defined(__x86_64__)
+#if __has_attribute(preserve_none) && !__has_feature(address_sanitizer)
 #define KVRM_HANDLER __attribute__((preserve_none))
-#else
+#endif
+#endif
+#ifndef KVRM_HANDLER
 #define KVRM_HANDLER
 #endif
 

@@ -24,7 +24,8 @@ struct Variants {
   static constexpr bool kHasMask = isa::facts(Op::kRow).group == isa::Group::kLogicalImmediate;
   static constexpr bool kHasField = isa::facts(Op::kRow).group == isa::Group::kBitfield;
   static constexpr bool kHasIndex = KVRM_HAS(option);
-  static constexpr bool kHasScale = (KVRM_HAS(scale)) && !(KVRM_HAS(size));
+  static constexpr bool kHasFloatType = KVRM_HAS(ftype);
+  static constexpr bool kHasScale = (KVRM_HAS(scale)) && !(KVRM_HAS(size)) && !kHasFloatType;
   static constexpr bool kHasHw = KVRM_HAS(hw);
   static constexpr bool kIsBranch = isa::facts(Op::kRow).flow == isa::Flow::kDirect ||
                                     isa::facts(Op::kRow).flow == isa::Flow::kConditional ||
@@ -38,9 +39,10 @@ struct Variants {
   static constexpr u32 kFields = kHasField ? 2 : 1;   // moves down, moves up
   static constexpr u32 kIndexes = kHasIndex ? 8 : 1;  // the extension
   static constexpr u32 kScales = kHasScale ? 5 : 1;
+  static constexpr u32 kFloatTypes = kHasFloatType ? 3 : 1;  // single, double, half
   static constexpr u32 kReaches = kIsBranch ? 2 : 1;  // target in another page, in this page
   static constexpr u32 kCount =
-      kWidths * kDestinations * kConds * kShifts * kMasks * kFields * kIndexes * kScales * kReaches;
+      kWidths * kDestinations * kConds * kShifts * kMasks * kFields * kIndexes * kScales * kFloatTypes * kReaches;
 
   // The variant that fits these operands at this place of a page.
   static constexpr u32 choose(const Op& op, u32 index_in_page) {
@@ -54,20 +56,23 @@ struct Variants {
     if constexpr (kHasField) variant = variant * kFields + (op.imms < op.immr);
     if constexpr (kHasIndex) variant = variant * kIndexes + op.option;
     if constexpr (kHasScale) variant = variant * kScales + op.scale;
+    if constexpr (kHasFloatType) variant = variant * kFloatTypes + (op.ftype == 3 ? 2 : op.ftype);
     return variant;
   }
 
   // Makes constants of what the variant promises; dimensions in the reverse order of choose().
   template <u32 kVariant>
   static KVRM_INLINE void fix(Op& op) {
-    constexpr u32 kScaleRest = kVariant / kScales;
+    constexpr u32 kFloatRest = kVariant / kFloatTypes;
+    constexpr u32 kScaleRest = kFloatRest / kScales;
     constexpr u32 kIndexRest = kScaleRest / kIndexes;
     constexpr u32 kFieldRest = kIndexRest / kFields;
     constexpr u32 kMaskRest = kFieldRest / kMasks;
     constexpr u32 kShiftRest = kMaskRest / kShifts;
     constexpr u32 kCondRest = kShiftRest / kConds;
     constexpr u32 kDestinationRest = kCondRest / kDestinations;
-    if constexpr (kHasScale) op.scale = kVariant % kScales;
+    if constexpr (kHasFloatType) op.ftype = kVariant % kFloatTypes == 2 ? 3 : kVariant % kFloatTypes;
+    if constexpr (kHasScale) op.scale = kFloatRest % kScales;
     if constexpr (kHasIndex) op.option = kScaleRest % kIndexes;
     if constexpr (kHasField) KVRM_PROMISE((op.imms < op.immr) == (kIndexRest % kFields == 1));
     if constexpr (kHasMask) {
@@ -88,7 +93,7 @@ struct Variants {
 
   template <u32 kVariant>
   static constexpr bool kStaysInPage =
-      kIsBranch && kVariant / (kWidths * kDestinations * kConds * kShifts * kMasks * kFields * kIndexes * kScales) == 1;
+      kIsBranch && kVariant / (kCount / kReaches) == 1;
 
  private:
   static constexpr u32 stays_in_page(const Op& op, u32 index) {

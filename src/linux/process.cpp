@@ -75,8 +75,7 @@ Outcome run_signals(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory,
 }
 
 GuestSiginfo siginfo_for(Trap trap, const Cpu& cpu) {
-  // Linux shows the address without its tag byte.
-  const u64 address = cpu.fault_address & ~(u64{0xff} << 56);
+  const u64 address = cpu.fault_address;
   GuestSiginfo info{};
   const auto is = [&](int signal, int code, u64 at) {
     info = make_siginfo(signal, code);

@@ -1,6 +1,7 @@
 // Small rules about addresses and protections that several memory calls share.
 #pragma once
 
+#include "base/cpu.h"
 #include "base/types.h"
 #include "memory/guest_memory.h"
 
@@ -14,6 +15,6 @@ inline u32 guest_protection(u32 prot) {
 }
 
 // The calls that name existing memory accept addresses with a tag in the top byte.
-inline u64 untagged(u64 address) { return address >> 55 & 1 ? address : address & ~(u64{0xff} << 56); }
+inline u64 untagged(u64 address) { return reported_address(address); }
 
 }  // namespace kvrm::linux_abi

@@ -21,7 +21,7 @@ inline constexpr u32 kPageShift = 12;
 inline constexpr u64 kUntagged = kUntaggedAddress;
 
 KVRM_INLINE Trap memory_trap(Cpu& cpu, Trap trap, u64 address, Access access) {
-  cpu.fault_address = address;
+  cpu.fault_address = reported_address(address);
   cpu.fault_access = static_cast<u32>(access);
   return trap;
 }

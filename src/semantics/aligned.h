@@ -9,7 +9,7 @@ namespace kvrm::semantics {
 template <class T>
 KVRM_INLINE Trap check_aligned(Cpu& cpu, u64 address, Access access) {
   if (KVRM_LIKELY((address & (sizeof(T) - 1)) == 0)) return Trap::kNone;
-  cpu.fault_address = address;
+  cpu.fault_address = reported_address(address);
   cpu.fault_access = static_cast<u32>(access);
   return Trap::kAlignment;
 }

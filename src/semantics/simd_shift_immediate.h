@@ -1,105 +1,211 @@
-// Advanced SIMD shift by immediate: narrowing and widening shifts, and SHL. The highest set bit of immh is the element
-// size; immh:immb minus or from twice that size is the amount.
+// Advanced SIMD shift by immediate. The highest set bit of immh is the element size; immh:immb minus that size, or from
+// twice that size, is the amount.
 #pragma once
 
-#include "base/cpu.h"
 #include "isa/a64_operands.h"
-#include "semantics/vector.h"
+#include "semantics/shift_amounts.h"
+#include "semantics/simd_forms.h"
 
 namespace kvrm::semantics {
 
-KVRM_INLINE u8 shift_scale(u8 immh) { return static_cast<u8>(31 - __builtin_clz(immh)); }
+// --- right ---
 
-template <class Op>
-KVRM_INLINE u32 right_amount(const Op& op) {
-  return (16u << shift_scale(op.immh)) - (static_cast<u32>(op.immh) << 3 | op.immb);
-}
-template <class Op>
-KVRM_INLINE u32 left_amount(const Op& op) {
-  return (static_cast<u32>(op.immh) << 3 | op.immb) - (8u << shift_scale(op.immh));
-}
-
-// The low half of every element of W shifted right, packed into 64 bits.
-template <class Narrow, class Wide>
-KVRM_INLINE u64 narrow_of(const U128& value, u32 amount) {
-  U128 result{};
-#pragma GCC unroll 8
-  for (u32 i = 0; i < kLanes<Wide>; ++i) {
-    result = with_element<Narrow>(result, i, static_cast<Narrow>(element<Wide>(value, i) >> amount));
-  }
-  return result.lo;
+template <class M>
+KVRM_INLINE void SSHR_v(Cpu& cpu, M&, const isa::SSHR_v& op) {
+  const u32 amount = right_amount(op);
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
+    return shift_right<true>(n, amount);
+  });
 }
 
-// size is that of the narrow elements, log2 of bytes.
-KVRM_INLINE u64 narrow(const U128& value, u8 size, u32 amount) {
-  switch (size) {
-    case 0: return narrow_of<u8, u16>(value, amount);
-    case 1: return narrow_of<u16, u32>(value, amount);
-    default: return narrow_of<u32, u64>(value, amount);
-  }
+template <class M>
+KVRM_INLINE void USHR_v(Cpu& cpu, M&, const isa::USHR_v& op) {
+  const u32 amount = right_amount(op);
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
+    return shift_right<false>(n, amount);
+  });
 }
 
-// The first form writes the low half and clears the high one; the second (Q = 1) writes the high half only.
-KVRM_INLINE U128 place_narrow(const U128& old, u64 narrow, bool high) {
-  return high ? U128{old.lo, narrow} : U128{narrow, 0};
+template <class M>
+KVRM_INLINE void SRSHR_v(Cpu& cpu, M&, const isa::SRSHR_v& op) {
+  const u32 amount = right_amount(op);
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
+    return rounding_shift_right<true>(n, amount);
+  });
 }
 
-// Every element of 64 bits extended to twice its width and shifted left.
-template <class Narrow, class Wide, bool kSigned>
-KVRM_INLINE U128 widen_of(u64 half, u32 amount) {
-  const U128 source{half, 0};
-  U128 result{};
-#pragma GCC unroll 8
-  for (u32 i = 0; i < kLanes<Wide>; ++i) {
-    const Narrow value = element<Narrow>(source, i);
-    const Wide wide = kSigned ? static_cast<Wide>(static_cast<Signed<Narrow>>(value)) : Wide{value};
-    result = with_element<Wide>(result, i, static_cast<Wide>(wide << amount));
-  }
-  return result;
+template <class M>
+KVRM_INLINE void URSHR_v(Cpu& cpu, M&, const isa::URSHR_v& op) {
+  const u32 amount = right_amount(op);
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
+    return rounding_shift_right<false>(n, amount);
+  });
 }
 
-template <bool kSigned, class Op>
-KVRM_INLINE void widen(Cpu& cpu, const Op& op) {
-  const U128 source = cpu.q[op.Vn];
-  const u64 half = op.Q ? source.hi : source.lo;
+template <class M>
+KVRM_INLINE void SSRA_v(Cpu& cpu, M&, const isa::SSRA_v& op) {
+  const u32 amount = right_amount(op);
+  unary_onto<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E d, E n) KVRM_LAMBDA {
+    return add(d, shift_right<true>(n, amount));
+  });
+}
+
+template <class M>
+KVRM_INLINE void USRA_v(Cpu& cpu, M&, const isa::USRA_v& op) {
+  const u32 amount = right_amount(op);
+  unary_onto<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E d, E n) KVRM_LAMBDA {
+    return add(d, shift_right<false>(n, amount));
+  });
+}
+
+template <class M>
+KVRM_INLINE void SRSRA_v(Cpu& cpu, M&, const isa::SRSRA_v& op) {
+  const u32 amount = right_amount(op);
+  unary_onto<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E d, E n) KVRM_LAMBDA {
+    return add(d, rounding_shift_right<true>(n, amount));
+  });
+}
+
+template <class M>
+KVRM_INLINE void URSRA_v(Cpu& cpu, M&, const isa::URSRA_v& op) {
+  const u32 amount = right_amount(op);
+  unary_onto<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E d, E n) KVRM_LAMBDA {
+    return add(d, rounding_shift_right<false>(n, amount));
+  });
+}
+
+template <class M>
+KVRM_INLINE void SRI_v(Cpu& cpu, M&, const isa::SRI_v& op) {
+  const u32 amount = right_amount(op);
+  unary_onto<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E d, E n) KVRM_LAMBDA {
+    return shift_right_insert(d, n, amount);
+  });
+}
+
+// --- left ---
+
+template <class M>
+KVRM_INLINE void SHL_v(Cpu& cpu, M&, const isa::SHL_v& op) {
   const u32 amount = left_amount(op);
-  switch (shift_scale(op.immh)) {
-    case 0: cpu.q[op.Vd] = widen_of<u8, u16, kSigned>(half, amount); break;
-    case 1: cpu.q[op.Vd] = widen_of<u16, u32, kSigned>(half, amount); break;
-    default: cpu.q[op.Vd] = widen_of<u32, u64, kSigned>(half, amount); break;
-  }
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
+    return shift_left(n, amount);
+  });
 }
+
+template <class M>
+KVRM_INLINE void SLI_v(Cpu& cpu, M&, const isa::SLI_v& op) {
+  const u32 amount = left_amount(op);
+  unary_onto<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E d, E n) KVRM_LAMBDA {
+    return shift_left_insert(d, n, amount);
+  });
+}
+
+template <class M>
+KVRM_INLINE void SQSHL_imm_v(Cpu& cpu, M&, const isa::SQSHL_imm_v& op) {
+  const u32 amount = left_amount(op);
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
+    return saturating_shift_left<true>(n, amount);
+  });
+}
+
+template <class M>
+KVRM_INLINE void UQSHL_imm_v(Cpu& cpu, M&, const isa::UQSHL_imm_v& op) {
+  const u32 amount = left_amount(op);
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
+    return saturating_shift_left<false>(n, amount);
+  });
+}
+
+template <class M>
+KVRM_INLINE void SQSHLU_v(Cpu& cpu, M&, const isa::SQSHLU_v& op) {
+  const u32 amount = left_amount(op);
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
+    return saturating_shift_left_unsigned(n, amount);
+  });
+}
+
+// --- right, to half the width ---
 
 template <class M>
 KVRM_INLINE void SHRN_v(Cpu& cpu, M&, const isa::SHRN_v& op) {
-  const U128 n = cpu.q[op.Vn];
-  const U128 d = cpu.q[op.Vd];
-  cpu.q[op.Vd] = place_narrow(d, narrow(n, shift_scale(op.immh), right_amount(op)), op.Q);
+  const u32 amount = right_amount(op);
+  unary_narrow(cpu, op, shift_scale(op.immh), [amount]<class W>(W n) KVRM_LAMBDA {
+    return static_cast<Narrow<W>>(shift_right<false>(n, amount));
+  });
 }
 
 template <class M>
+KVRM_INLINE void RSHRN_v(Cpu& cpu, M&, const isa::RSHRN_v& op) {
+  const u32 amount = right_amount(op);
+  unary_narrow(cpu, op, shift_scale(op.immh), [amount]<class W>(W n) KVRM_LAMBDA {
+    return static_cast<Narrow<W>>(rounding_shift_right<false>(n, amount));
+  });
+}
+
+template <class M>
+KVRM_INLINE void SQSHRN_v(Cpu& cpu, M&, const isa::SQSHRN_v& op) {
+  const u32 amount = right_amount(op);
+  unary_narrow(cpu, op, shift_scale(op.immh), [amount]<class W>(W n) KVRM_LAMBDA {
+    return saturating_shift_right_narrow<true, true, false>(n, amount);
+  });
+}
+
+template <class M>
+KVRM_INLINE void SQSHRUN_v(Cpu& cpu, M&, const isa::SQSHRUN_v& op) {
+  const u32 amount = right_amount(op);
+  unary_narrow(cpu, op, shift_scale(op.immh), [amount]<class W>(W n) KVRM_LAMBDA {
+    return saturating_shift_right_narrow<true, false, false>(n, amount);
+  });
+}
+
+template <class M>
+KVRM_INLINE void UQSHRN_v(Cpu& cpu, M&, const isa::UQSHRN_v& op) {
+  const u32 amount = right_amount(op);
+  unary_narrow(cpu, op, shift_scale(op.immh), [amount]<class W>(W n) KVRM_LAMBDA {
+    return saturating_shift_right_narrow<false, false, false>(n, amount);
+  });
+}
+
+template <class M>
+KVRM_INLINE void SQRSHRN_v(Cpu& cpu, M&, const isa::SQRSHRN_v& op) {
+  const u32 amount = right_amount(op);
+  unary_narrow(cpu, op, shift_scale(op.immh), [amount]<class W>(W n) KVRM_LAMBDA {
+    return saturating_shift_right_narrow<true, true, true>(n, amount);
+  });
+}
+
+template <class M>
+KVRM_INLINE void SQRSHRUN_v(Cpu& cpu, M&, const isa::SQRSHRUN_v& op) {
+  const u32 amount = right_amount(op);
+  unary_narrow(cpu, op, shift_scale(op.immh), [amount]<class W>(W n) KVRM_LAMBDA {
+    return saturating_shift_right_narrow<true, false, true>(n, amount);
+  });
+}
+
+template <class M>
+KVRM_INLINE void UQRSHRN_v(Cpu& cpu, M&, const isa::UQRSHRN_v& op) {
+  const u32 amount = right_amount(op);
+  unary_narrow(cpu, op, shift_scale(op.immh), [amount]<class W>(W n) KVRM_LAMBDA {
+    return saturating_shift_right_narrow<false, false, true>(n, amount);
+  });
+}
+
+// --- left, to twice the width ---
+
+template <class M>
 KVRM_INLINE void SSHLL_v(Cpu& cpu, M&, const isa::SSHLL_v& op) {
-  widen<true>(cpu, op);
+  const u32 amount = left_amount(op);
+  unary_long<Size::kB, Size::kS>(cpu, op, shift_scale(op.immh), [amount]<class N>(N n) KVRM_LAMBDA {
+    return shift_left(extend_element<true>(n), amount);
+  });
 }
 
 template <class M>
 KVRM_INLINE void USHLL_v(Cpu& cpu, M&, const isa::USHLL_v& op) {
-  widen<false>(cpu, op);
-}
-
-template <class M>
-KVRM_INLINE void SHL_v(Cpu& cpu, M&, const isa::SHL_v& op) {
-  const U128 n = cpu.q[op.Vn];
   const u32 amount = left_amount(op);
-  const auto shl = [amount]<class E>(E value, E) { return static_cast<E>(value << amount); };
-  U128 result{};
-  switch (shift_scale(op.immh)) {
-    case 0: result = map2<u8>(n, n, shl); break;
-    case 1: result = map2<u16>(n, n, shl); break;
-    case 2: result = map2<u32>(n, n, shl); break;
-    default: result = map2<u64>(n, n, shl); break;
-  }
-  cpu.q[op.Vd] = keep_half(result, op.Q);
+  unary_long<Size::kB, Size::kS>(cpu, op, shift_scale(op.immh), [amount]<class N>(N n) KVRM_LAMBDA {
+    return shift_left(extend_element<false>(n), amount);
+  });
 }
 
 }  // namespace kvrm::semantics

@@ -1,13 +1,15 @@
 """What busybox is asked to do, and the files it does it on.
 
 A scenario is (name, arguments, standard input). Nothing here starts a second process: no pipes, no
-$(...), no applet that is not built into the shell, no zcat. Applets that calculate in floating
-point carry the mark "fp:" and wait for the FP instructions.
+$(...), no applet that is not built into the shell, no zcat. Names that begin with "fp:" mark the
+applets that calculate in floating point. Nothing looks a user's name up: the guest has no /etc/passwd.
 """
 
 import gzip
+import io
+import tarfile
 
-MTIME = 1_000_000_000
+import packaged
 
 POEM = b"""Lanes that drift apart
 must meet again;
@@ -38,9 +40,26 @@ done < poem.txt
 exit $((total % 7))
 """
 
-PACKED = gzip.compress(POEM * 20, mtime=MTIME)
+PACKED = gzip.compress(POEM * 20, mtime=packaged.MTIME)
 
-# Path -> content; a folder when the content is None, a symbolic link when it is a str.
+
+def archive():
+    """A tar file whose owners are numbers alone."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, content in (("box", None), ("box/poem.txt", POEM), ("box/big.dat", bytes(range(256)) * 40), ("top.txt", b"top\n")):
+            entry = tarfile.TarInfo(name)
+            entry.mtime, entry.uid, entry.gid = packaged.MTIME, 1000, 1000
+            entry.mode = 0o755 if content is None else 0o644
+            entry.type = tarfile.DIRTYPE if content is None else tarfile.REGTYPE
+            entry.size = len(content or b"")
+            tar.addfile(entry, io.BytesIO(content or b""))
+        link = tarfile.TarInfo("box/link")
+        link.type, link.linkname, link.mode, link.mtime = tarfile.SYMTYPE, "poem.txt", 0o777, packaged.MTIME
+        tar.addfile(link)
+    return out.getvalue()
+
+# What packaged.fill() writes.
 FILES = {
     "poem.txt": POEM,
     "empty.txt": b"",
@@ -50,6 +69,7 @@ FILES = {
     "no-newline.txt": b"one\ntwo",
     "script.sh": SCRIPT,
     "packed.gz": PACKED,
+    "packed.tar": archive(),
     "folder": None,
     "folder/a.txt": b"file a\n",
     "folder/b.txt": b"file b\n",
@@ -60,11 +80,16 @@ FILES = {
 }
 
 # Applets whose first scenarios make the quick share.
-QUICK = "echo cat ls wc sort md5sum sha256sum gzip gunzip sed grep sh".split()
+QUICK = "echo cat ls wc sort md5sum sha256sum gzip gunzip sed grep sh awk seq".split()
 
 
 def sh(text):
     return ["sh", "-c", text]
+
+
+def awk(text, *files):
+    options = [name for name in files if name.startswith("-") or "=" in name]
+    return ["awk", *options, text, *(name for name in files if name not in options)]
 
 
 SCENARIOS = [
@@ -178,11 +203,50 @@ SCENARIOS = [
     ("nl", ["nl", "poem.txt"], b""),
     ("strings", ["strings", "binary.dat"], b""),
     ("bzip2", ["bzip2", "-c", "records.csv"], b""),
-    ("tar", ["tar", "-cf", "out.tar", "--numeric-owner", "folder/a.txt"], b""),
+    ("tar -t", ["tar", "-tf", "packed.tar"], b""),
+    ("tar -x", ["tar", "-xof", "packed.tar"], b""),
+    ("tar -x, one file", ["tar", "-xof", "packed.tar", "box/poem.txt"], b""),
+    ("tar -xO", ["tar", "-xOf", "packed.tar", "box/poem.txt", "top.txt"], b""),
+    ("tar -x, stdin", ["tar", "-xo"], archive()),
+    ("tar damaged", ["tar", "-xof", "binary.dat"], b""),
     ("dc", ["dc", "-e", "2 3 + p"], b""),
     ("true", ["true"], b""),
     ("false", ["false"], b""),
     ("no such applet", ["no-such-applet"], b""),
-    ("fp: awk", ["awk", "-F,", "{ s += $1 } END { print s, NR }", "records.csv"], b""),
+    ("fp: awk", awk("{ s += $1 } END { print s, NR }", "-F,", "records.csv"), b""),
+    ("fp: awk fields", awk('{ print NR ": " $NF, NF; $2 = "x"; print }', "poem.txt"), b""),
+    ("fp: awk patterns", awk('/apple/, /deepest/ { n++ } !/a/ { print "none:", $0 } END { print n }', "poem.txt"), b""),
+    ("fp: awk arithmetic", awk('BEGIN { print 1/3, 2^0.5, 2**10, 7%3, -7%3, 1e300*1e10, 0.1+0.2, 1e6, 1e16, 123456789012 }'), b""),
+    ("fp: awk functions", awk('BEGIN { print sin(1), cos(1), atan2(1, 2), exp(1), log(10), sqrt(2), int(-3.7), int("42abc") }'), b""),
+    ("fp: awk printf", awk(r'BEGIN { printf "%d %5.2f %e %g %s %c %x %o %%\n", 42.9, 3.14159, 12345.678, 1e-10, "s", 65, 255, 8; printf "%-8s|%08.3f|%+d\n", "ab", -2.5, 7 }'), b""),
+    ("fp: awk rounding", awk('BEGIN { for (x = -2.5; x <= 2.5; x += 0.5) printf "%.0f %d %g;", x, x, x / 3; print "" ; OFMT = "%.3g"; CONVFMT = "%.2g"; a = 3.14159; print a, (a "") }'), b""),
+    ("fp: awk strings", awk('BEGIN { s = "hello world"; print length(s), substr(s, 3, 5), index(s, "wor"), toupper(s), match(s, /o+/), RSTART, RLENGTH; n = split("a:b:c", p, ":"); print n, p[3]; gsub(/o/, "0", s); sub(/h/, "H", s); print s }'), b""),
+    ("fp: awk arrays", awk('{ n[$1 % 7]++; t[$1 % 7] += $1 } END { for (i = 0; i < 7; i++) print i, n[i], t[i] / n[i]; print (3 in n), (9 in n); delete n[3]; print (3 in n), length(n) }', "numbers.txt"), b""),
+    ("fp: awk statistics", awk('{ s += $1; q += $1 * $1; if (NR == 1 || $1 > m) m = $1 } END { a = s / NR; printf "%.6f %.6f %d\\n", a, sqrt(q / NR - a * a), m }', "numbers.txt"), b""),
+    ("fp: awk loop", awk('BEGIN { for (i = 1; i <= 20000; i++) { s += 1 / (i * i); if (i % 2) p += 4 / (2 * i - 1); else p -= 4 / (2 * i - 1) } printf "%.12f %.12f\n", s, p }'), b""),
+    ("fp: awk recursion", awk('function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) } BEGIN { print f(15) }'), b""),
+    ("fp: awk sort", awk('{ a[NR] = $1 } END { for (i = 2; i <= NR; i++) { v = a[i]; for (j = i - 1; j > 0 && a[j] > v; j--) a[j + 1] = a[j]; a[j + 1] = v } for (i = 1; i <= NR; i += 30) printf "%s ", a[i]; print "" }', "numbers.txt"), b""),
+    ("fp: awk getline and output", awk('BEGIN { while ((getline line < "poem.txt") > 0) print length(line) > "lengths.txt"; close("lengths.txt"); while ((getline n < "lengths.txt") > 0) s += n; print s }'), b""),
+    ("fp: awk variables", awk('BEGIN { FS = ","; OFS = ";"; ORS = "|\n" } NR > 3 { exit 4 } { $1 = $1; print v, $0 }', "-v", "v=1e3", "records.csv"), b""),
+    ("fp: awk bits", awk('BEGIN { print and(12, 10), or(12, 10), xor(12, 10), lshift(1, 20), rshift(1024, 3), compl(0) }'), b""),
+    ("fp: awk random with a seed", awk('BEGIN { srand(5); a = rand(); srand(5); print a == rand(), a >= 0 && a < 1 }'), b""),
+    ("fp: awk comparisons", awk('BEGIN { print (10 < 9), ("10" < "9"), ("abc" < "abd"), (1e2 == 100), ("1e2" == 100), !"", !0, !"0" } { print ($1 > $2), ($1 == $2) }'), b"10 9\n1e1 10\nabc abd\n0x10 16\n"),
+    ("fp: awk wrong", awk('BEGIN { print 1 +'), b""),
+    ("fp: awk division by zero", awk('BEGIN { print "before"; print 1 / 0 }'), b""),
     ("fp: seq", ["seq", "1", "3", "20"], b""),
+    ("fp: seq fractions", ["seq", "0.5", "0.25", "2"], b""),
+    ("fp: seq -w", ["seq", "-w", "8", "12"], b""),
+    ("fp: seq down", ["seq", "-s,", "5", "-2", "-5"], b""),
+    ("fp: sort -n fractions", ["sort", "-n"], b"10.5\n-3\n2e3\n.5\n0\n-0.25\n10.25\n"),
+    ("fp: sort -g", ["sort", "-g"], b"1e3\n5\n-2.5e-3\n1e-300\nnan\ninf\nabc\n"),
+    ("fp: sort -h", ["sort", "-k2", "-n", "-r"], b"a 3\nb 20\nc 1.5\n"),
+    ("fp: printf", ["printf", "%f %e %g %.3f|%8.2f\\n", "3.14159", "1e10", "0.0001", "2.0005", "-7.125"], b""),
+    ("fp: dc", ["dc", "-e", "20 k 2 v p 10 3 / p 1 7 / p"], b""),
+    ("fp: dc powers", ["dc", "-e", "2 200 ^ p 3 4 5 ^ ^ 7 % p"], b""),
+    ("fp: bc", ["bc"], b"scale=15\nsqrt(2)\n10/3\n2^100\nfor (i=0;i<3;i++) i*1.5\n"),
+    ("fp: bc -l", ["bc", "-l"], b"s(1)\nc(1)\na(1)*4\nl(2)\ne(1)\n"),
+    ("fp: factor", ["factor", "600851475143", "18446744073709551557"], b""),
+    ("fp: du", ["du", "-h", "missing"], b""),
+    ("fp: sleep", ["sleep", "0.01"], b""),
+    ("fp: timeout arguments", ["sleep", "x1"], b""),
 ]

@@ -1,11 +1,12 @@
-"""The few DejaGnu directives that gcc.c-torture/execute uses, for one target: this one."""
+"""The few DejaGnu directives that GCC's run tests use, for one target: this one."""
 
+import dataclasses
 import fnmatch
 import re
 
 TARGET = "aarch64-unknown-linux-gnu"
 
-# Effective targets: what this target and our runtime have. Anything else is absent.
+# Effective targets: what this target and our runtime have. Anything else is absent, unless a suite adds it.
 HAVE = set(
     """
     alloca aarch64 c99_runtime double64plus fpic indirect_jumps int128 int32 int32plus label_values lp64
@@ -14,7 +15,8 @@ HAVE = set(
     """.split()
 )
 
-DIRECTIVE = re.compile(r"\{\s*dg-([a-z-]+)\s+(.*)\}\s*(?:\*/)?\s*$", re.MULTILINE)
+NAMES = "do|options|additional-options|add-options|require-effective-target|skip-if"
+DIRECTIVE = re.compile(r"\{\s*dg-(" + NAMES + r")\s+(.*)\}\s*(?:\*/)?\s*$", re.MULTILINE)
 
 
 def words(text):
@@ -30,7 +32,7 @@ def words(text):
             found.append(text[start + 1 : i - 1])
         elif text[i] == "{":
             depth = 0
-            while True:
+            while i < len(text):
                 depth += {"{": 1, "}": -1}.get(text[i], 0)
                 i += 1
                 if depth == 0:
@@ -43,42 +45,60 @@ def words(text):
     return found
 
 
-def selected(selector):
+@dataclasses.dataclass
+class Directives:
+    """What a test's text asks for."""
+
+    action: str = None  # run, compile, ...; None: the suite's default
+    flags: list = dataclasses.field(default_factory=list)
+    features: list = dataclasses.field(default_factory=list)  # of dg-add-options
+    skip: str = None  # the reason to leave the test out
+
+
+def selected(selector, have):
     """Whether a target selector such as `! { i?86-*-* x86_64-*-* }` chooses this target."""
     parts = words(selector)
     if not parts:
         return False
+    if parts[0] == "target":
+        parts = parts[1:]
     for operator, combine in (("||", any), ("&&", all)):
         if operator in parts:
             at = parts.index(operator)
             sides = (parts[:at], parts[at + 1 :])
-            return combine(selected(" ".join("{" + part + "}" for part in side)) for side in sides)
+            return combine(selected(" ".join("{" + part + "}" for part in side), have) for side in sides)
     if parts[0] == "!":
-        return not selected("{" + " ".join(parts[1:]) + "}")
-    if len(parts) == 1 and parts[0] == selector.strip():
+        return not selected("{" + " ".join(parts[1:]) + "}", have)
+    if len(parts) == 1 and not re.search(r"[{}\s]", parts[0]):
         name = parts[0]
-        return name in HAVE or ("-" in name and fnmatch.fnmatchcase(TARGET, name))
-    return any(selected(part) for part in parts)
+        return name in have or ("-" in name and fnmatch.fnmatchcase(TARGET, name))
+    return any(selected(part, have) for part in parts)
 
 
 def options_match(patterns, flags):
-    return any(p == "*" or (p and p in flags) for p in patterns)
+    return any(p == "*" or (p and any(fnmatch.fnmatchcase(flag, p) for flag in flags)) for p in patterns)
 
 
-def read(source, flags):
-    """(extra compiler flags, reason to skip or None) of a test's text built with these flags."""
-    extra = []
+def read(source, flags, more=()):
+    """The directives of a test's text built with these flags; more: effective targets beyond HAVE."""
+    have = HAVE | set(more)
+    found = Directives()
     for name, rest in DIRECTIVE.findall(source):
         parts = words(rest)
-        if name in ("options", "additional-options"):
-            chosen = len(parts) < 2 or selected(re.sub(r"^target\s+", "", parts[1]))
+        chosen = len(parts) < 2 or selected(parts[1], have)
+        if name == "do":
+            found.action = parts[0] if chosen else "nothing"
+        elif name in ("options", "additional-options"):
             if chosen:
-                extra += parts[0].strip('{}" ').split()
-        elif name == "require-effective-target" and not selected(parts[0]):
-            return extra, f"needs {parts[0]}"
-        elif name == "skip-if" and selected(parts[1]):
+                found.flags += parts[0].strip('{}" ').split()
+        elif name == "add-options":
+            found.features.append(parts[0])
+        elif name == "require-effective-target" and chosen and not selected(parts[0], have):
+            found.skip = f"needs {parts[0]}"
+        elif name == "skip-if" and chosen:
             include = words(parts[2]) if len(parts) > 2 else ["*"]
             exclude = words(parts[3]) if len(parts) > 3 else []
-            if options_match(include, flags + extra) and not options_match(exclude, flags + extra):
-                return extra, f"dg-skip-if: {parts[0] or parts[1]}"
-    return extra, None
+            given = flags + found.flags
+            if options_match(include, given) and not options_match(exclude, given):
+                found.skip = f"dg-skip-if: {parts[0] or parts[1]}"
+    return found

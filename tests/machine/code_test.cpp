@@ -88,6 +88,13 @@ TEST(Code, PagesWithoutExecutePermissionFault) {
   EXPECT_EQ(stop.pc, kCode);
 }
 
+// QEMU 7.2 raises SIGILL here, though the core has the instruction and HWCAP says so (docs/deviations.md).
+TEST(Code, DcCvap) {
+  constexpr std::uint32_t kDcCvapX0 = 0xd50b7c20;
+  Machine machine = machine_with({kDcCvapX0, hlt(0)});
+  EXPECT_EQ(machine.run().reason, StopReason::kHalt);
+}
+
 TEST(Code, TheLastPageOfTheAddressSpace) {
   auto machine = Machine::create();
   constexpr std::uint64_t kLast = (std::uint64_t{1} << 48) - 8;

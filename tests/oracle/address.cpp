@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "unpredictable.h"
 #include "values.h"
 
 namespace kvrm::oracle {
@@ -143,7 +144,7 @@ uint64_t branch_target(Random& random) {
     } else if (kind < 80) {
       target = ORACLE_DATA_BASE + 4 * random.below(ORACLE_DATA_SIZE / 4);
     } else {
-      target = far_address(random) & ~uint64_t{3};
+      target = random.chance(80) ? far_address(random) & ~uint64_t{3} : far_address(random);
     }
     if (target == ORACLE_CODE_ENTRY) continue;
     return random.chance(15) ? target | random.next() << 56 : target;
@@ -166,6 +167,7 @@ void aim(Random& random, const Row& row, uint32_t word, const Memory& memory, In
   }
   uint64_t base = address - static_cast<uint64_t>(form->offset) - extended(*form, index);
   if (random.chance(8)) base ^= random.next() << 56;  // the top byte does not count
+  if (row.group == "load_store_exclusive" && base == kNoExclusiveAddress) base = 0;
   input.set(form->base, base);
   match_memory(random, row, word, address, memory, input);
 }

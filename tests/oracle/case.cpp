@@ -40,14 +40,18 @@ OracleState background(uint64_t seed) {
     if (seed & kPointerSeed) value = ORACLE_DATA_BASE + 0x400 + 16 * random.below(0x180);
     set_slot(state, slot, value);
   }
+  // Half of the states hold numbers of one format in all vector registers, so that both operands are special at once.
+  const unsigned float_bits = 16u << random.below(6);
   for (unsigned half = 0; half < 64; ++half) {
-    const bool zero = random.chance(10);
-    set_slot(state, kSlotV + half, zero ? 0 : few ? random.pick(pool) : interesting_lanes(random));
+    uint64_t value = float_bits <= 64 ? interesting_float_lanes(random, float_bits) : interesting_lanes(random);
+    if (few) value = random.pick(pool);
+    set_slot(state, kSlotV + half, random.chance(10) ? 0 : value);
   }
   state.nzcv = random.below(16) << 28;
   state.fpcr = interesting_fpcr(random);
   state.fpsr = interesting_fpsr(random);
   state.tpidr = random.next();
+  state.ssbs = random.below(2);
   state.pc = ORACLE_CODE_ENTRY;
   return state;
 }
@@ -66,6 +70,7 @@ uint64_t slot_value(const OracleState& state, unsigned slot) {
     case kSlotNzcv: return state.nzcv;
     case kSlotFpcr: return state.fpcr;
     case kSlotFpsr: return state.fpsr;
+    case kSlotSsbs: return state.ssbs;
     default: return state.tpidr;
   }
 }
@@ -83,13 +88,15 @@ void set_slot(OracleState& state, unsigned slot, uint64_t value) {
     state.fpcr = static_cast<uint32_t>(value);
   } else if (slot == kSlotFpsr) {
     state.fpsr = static_cast<uint32_t>(value);
+  } else if (slot == kSlotSsbs) {
+    state.ssbs = static_cast<uint32_t>(value);
   } else {
     state.tpidr = value;
   }
 }
 
 std::string slot_name(unsigned slot) {
-  static constexpr const char* kNames[] = {"sp", "nzcv", "fpcr", "fpsr", "tpidr"};
+  static constexpr const char* kNames[] = {"sp", "nzcv", "fpcr", "fpsr", "tpidr", "ssbs"};
   if (slot < kSlotSp) return "x" + std::to_string(slot);
   if (slot < kSlotV) return kNames[slot - kSlotSp];
   return "v" + std::to_string((slot - kSlotV) / 2) + ((slot - kSlotV) % 2 ? "h" : "l");

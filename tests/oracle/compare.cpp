@@ -103,6 +103,7 @@ std::vector<std::string> allocation_differences(const Table& table, const Group&
   const uint32_t word = group.words[0];
   const uint32_t row = table.decode(word);
   bool there = !undefined_at_entry(expected) && expected.signal != SIGABRT;
+  if (row != kNoRow && has_quirk(table.row(row), word)) there = true;
   for (const AllocationException& exception : allocation_exceptions()) {
     if ((word & exception.mask) == exception.bits) there = false;
   }
@@ -125,7 +126,8 @@ void compare_end(const Group& group, const Outcome& expected, const Subject::Ran
     found.numbers("si_code", static_cast<uint64_t>(expected.code), static_cast<uint64_t>(ours.code));
   }
   const bool is_fault = expected.signal == SIGSEGV || expected.signal == SIGBUS;
-  const bool hidden = expected.fault_address == 0 && ours.fault_address >> 47 != 0;
+  constexpr uint64_t kLongestAccess = 64;
+  const bool hidden = expected.fault_address == 0 && (ours.fault_address + kLongestAccess) >> 47 != 0;
   if (is_fault && !hidden) found.numbers("fault address", expected.fault_address, ours.fault_address);
   if (actual.stop.reason == StopReason::kBreakpoint || actual.stop.reason == StopReason::kHalt) {
     const uint32_t immediate = word_at(group, ours.state.pc) >> 5 & 0xffff;
@@ -136,8 +138,10 @@ void compare_end(const Group& group, const Outcome& expected, const Subject::Ran
 }  // namespace
 
 std::vector<std::string> differences(const Table& table, const Group& group, const OracleState& input,
-                                     const Outcome& expected, const Subject::Ran& actual) {
-  if (group.allocation_only) return allocation_differences(table, group, expected, actual);
+                                     const Outcome& shown, const Subject::Ran& actual) {
+  if (group.allocation_only) return allocation_differences(table, group, shown, actual);
+  const bool single = group.words.size() == 1 && group.row != kNoRow;
+  const Outcome expected = single ? corrected(table.row(group.row), group.words[0], input, shown) : shown;
   Differences found;
   const Outcome& ours = actual.outcome;
   compare_end(group, expected, actual, found);
@@ -221,7 +225,9 @@ std::string describe(const Table& table, const Mismatch& mismatch, uint64_t memo
   const Group& group = mismatch.group;
   const OracleState input = expand(group.inputs[0]);
   std::string text = "MISMATCH\n" + describe_words(table, group.words) + "  input ";
-  for (const unsigned slot : named_slots(table, group)) text += " " + slot_name(slot) + "=" + hex(slot_value(input, slot));
+  for (const unsigned slot : named_slots(table, group)) {
+    text += " " + slot_name(slot) + "=" + hex(slot_value(input, slot));
+  }
   text += "\n  QEMU   " + describe_outcome(mismatch.expected);
   text += "\n  kvrm   " + describe_outcome(mismatch.actual.outcome) + "\n";
   for (const std::string& line : mismatch.differences) text += "    " + line + "\n";

@@ -10,7 +10,7 @@ namespace kvrm::oracle {
 namespace {
 
 // The number changes with the layout and with what a seed stands for (case.cpp, values.cpp).
-constexpr std::string_view kMagic = "KVRMCRP1";
+constexpr std::string_view kMagic = "KVRMCRP2";
 
 class Packer {
  public:
@@ -59,7 +59,9 @@ void pack_outcome(Packer& out, const OracleState& input, const Outcome& outcome)
   out.number(outcome.fault_address);
   out.number(outcome.state.pc);
   uint8_t changed = 0;
-  for (unsigned slot = 0; slot < kSlotCount; ++slot) changed += slot_value(input, slot) != slot_value(outcome.state, slot);
+  for (unsigned slot = 0; slot < kSlotCount; ++slot) {
+    changed += slot_value(input, slot) != slot_value(outcome.state, slot);
+  }
   out.number(changed);
   for (unsigned slot = 0; slot < kSlotCount; ++slot) {
     const uint64_t value = slot_value(outcome.state, slot);

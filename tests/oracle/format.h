@@ -41,7 +41,7 @@ struct OracleState {
   uint32_t nzcv; /* in bits 31..28 */
   uint32_t fpcr;
   uint32_t fpsr;
-  uint32_t reserved;
+  uint32_t ssbs; /* PSTATE.SSBS, 0 or 1 */
   uint64_t v[32][2];
 };
 

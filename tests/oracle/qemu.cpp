@@ -186,7 +186,8 @@ Qemu::Batch Qemu::run(const std::vector<Group>& groups, const Memory& memory) co
   uint64_t before = 0;
   do {
     before = header->finished;
-    const int status = spawn({program, "-cpu", "neoverse-n1", guest, input.path(), output.path()}, talk.path(), timeout_seconds);
+    const int status = spawn({program, "-cpu", "neoverse-n1", guest, input.path(), output.path()}, talk.path(),
+                             timeout_seconds);
     batch.finished = header->finished;
     if (status == 0 && batch.finished == sizes.cases) break;
     if (!aborted(status) || batch.finished == before) {

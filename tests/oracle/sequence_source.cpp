@@ -1,5 +1,6 @@
 // Several words a case: state that one instruction leaves to the next.
 #include <algorithm>
+#include <optional>
 
 #include "address.h"
 #include "source.h"
@@ -43,6 +44,13 @@ uint32_t arrange_branch(Random& random, const Row& row, uint32_t word, unsigned 
     if (field.kind == Field::Kind::kSigned) word = field.place(word, 1 + random.below(words_left));
   }
   return word;
+}
+
+// An exclusive store after an exclusive load of another size is constrained unpredictable (B2.12.5), so all
+// exclusives of a sequence have one size. No value: the word is none.
+std::optional<uint32_t> exclusive_size(const Row& row, uint32_t word) {
+  if (row.group != "load_store_exclusive") return std::nullopt;
+  return word >> 30 << 1 | (word >> 21 & 1);
 }
 
 bool fits_in_sequence(const Row& row) {
@@ -94,11 +102,16 @@ Group random_sequence(const Table& table, const std::vector<uint32_t>& rows, uns
   Random random(seed);
   Group group;
   group.row = kNoRow;
+  std::optional<uint32_t> size;
   for (unsigned i = 0; i < length;) {
     const Row& row = table.row(random.pick(rows));
     uint32_t word = arrange_registers(random, row, draft_word(random, row));
     if (row.flow == "conditional") word = arrange_branch(random, row, word, length - i);
-    if (!row.accepts(word) || refused(row, word)) continue;
+    if (!row.accepts(word) || refused(row, word) || has_quirk(row, word)) continue;
+    if (const auto own = exclusive_size(row, word)) {
+      if (size && *size != *own) continue;
+      size = own;
+    }
     group.words.push_back(word);
     ++i;
   }

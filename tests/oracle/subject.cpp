@@ -1,5 +1,6 @@
 #include "subject.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <span>
@@ -8,6 +9,19 @@ namespace kvrm::oracle {
 namespace {
 
 constexpr uint32_t kReadWrite = kProtectRead | kProtectWrite;
+
+// PSTATE.SSBS has no accessor: these words, out of every case's reach, set and show it.
+constexpr uint64_t kHelperBase = 0x2170000000;
+constexpr uint32_t kHelpers[] = {
+    0xd503403f,  // MSR SSBS, #0
+    0xd503413f,  // MSR SSBS, #1
+    0xd53b42c0,  // MRS X0, SSBS
+};
+constexpr unsigned kShowSsbs = 2;
+
+bool is_about_ssbs(uint32_t word) {
+  return (word & 0xfffff0ffu) == 0xd503403fu || (word & 0xffdfffe0u) == 0xd51b42c0u;
+}
 
 bool is_plain_page(unsigned page) {
   return page != ORACLE_PAGE_READ_ONLY && page != ORACLE_PAGE_HOLE && page != ORACLE_PAGE_NONE;
@@ -84,6 +98,7 @@ std::string Subject::make_world() {
   for (uint32_t i = 0; i < filler.size(); ++i) filler[i] = ORACLE_FILLER(i);
   auto done = machine_.map(ORACLE_CODE_BASE, ORACLE_CODE_SIZE, kReadWrite | kProtectExecute);
   if (done) done = machine_.write(ORACLE_CODE_BASE, std::as_bytes(std::span(filler)));
+  if (done) done = machine_.load(std::as_bytes(std::span(kHelpers)), kHelperBase);
   for (unsigned page = 0; done && page < ORACLE_DATA_PAGES; ++page) {
     const uint64_t address = ORACLE_DATA_BASE + page * ORACLE_PAGE;
     if (page == ORACLE_PAGE_HOLE) continue;
@@ -100,6 +115,7 @@ void Subject::place(const std::vector<uint32_t>& words) {
   constexpr uint32_t kFirst = (ORACLE_CODE_ENTRY - ORACLE_CODE_BASE) / 4;
   while (code.size() < words_in_place_) code.push_back(ORACLE_FILLER(kFirst + code.size()));
   words_in_place_ = words.size();
+  touches_ssbs_ = std::any_of(words.begin(), words.end(), is_about_ssbs);
   static_cast<void>(machine_.write(ORACLE_CODE_ENTRY, std::as_bytes(std::span(code))));
 }
 
@@ -123,18 +139,26 @@ std::vector<OracleBlock> Subject::mend_memory() {
   return blocks;
 }
 
+uint64_t Subject::run_helper(unsigned index) {
+  machine_.set_pc(kHelperBase + 4 * index);
+  static_cast<void>(machine_.run(1));
+  return machine_.x(0);
+}
+
 Subject::Ran Subject::run(const OracleState& input) {
+  if (touches_ssbs_) run_helper(input.ssbs);
   Registers registers;
   to_registers(input, registers);
   machine_.set_registers(registers);
   Ran ran;
+  const uint64_t retired_before = machine_.statistics().instructions;
   ran.stop = machine_.run(words_in_place_ + 1);
+  ran.retired = machine_.statistics().instructions - retired_before;
   ran.outcome.state = from_registers(machine_.registers());
   to_signal(ran.stop, ran.outcome);
   ran.outcome.blocks = mend_memory();
-  const uint64_t retired = machine_.statistics().instructions;
-  ran.retired = retired - retired_before_;
-  retired_before_ = retired;
+  ran.outcome.state.ssbs = input.ssbs;
+  if (touches_ssbs_) ran.outcome.state.ssbs = static_cast<uint32_t>(run_helper(kShowSsbs) >> 12 & 1);
   return ran;
 }
 

@@ -29,12 +29,13 @@ class Subject {
  private:
   Subject(Machine machine, const Memory& memory) : machine_(std::move(machine)), memory_(memory) {}
   std::string make_world();
+  uint64_t run_helper(unsigned index);
   std::vector<OracleBlock> mend_memory();
 
   Machine machine_;
   const Memory& memory_;
   std::size_t words_in_place_ = 0;
-  uint64_t retired_before_ = 0;
+  bool touches_ssbs_ = false;
 };
 
 }  // namespace kvrm::oracle

@@ -1,5 +1,6 @@
 #include "unpredictable.h"
 
+#include <csignal>
 #include <cstdio>
 #include <string_view>
 
@@ -52,7 +53,88 @@ bool reads_time(const Row& row, uint32_t word) {
   return row.name == "MRS" && row.get("sysreg", word) == kCntvctEl0;
 }
 
+// --- quirks ---
+
+bool orders_by_address(const Row& row, uint32_t) { return starts(row, "LDAPR"); }
+
+void fault_if_unaligned(const Row&, uint32_t word, const OracleState& input, Outcome& outcome) {
+  const uint32_t base = word >> 5 & 31;
+  const uint64_t address = untagged(base == 31 ? input.sp : input.x[base]);
+  const uint64_t size = uint64_t{1} << (word >> 30);
+  constexpr int kAddressAlignment = 1;
+  if (address & (size - 1)) outcome = {SIGBUS, kAddressAlignment, address, input, {}};
+}
+
+bool pair_ends_in_zero_register(const Row& row, uint32_t word) {
+  return row.name == "CASP" && (word >> 30 & 1) != 0 && row.get("Rs", word) == 30u;
+}
+
+void keep_stack_pointer(const Row&, uint32_t, const OracleState& input, Outcome& outcome) {
+  outcome.state.sp = input.sp;
+}
+
+bool cleans_to_persistence(const Row& row, uint32_t word) {
+  constexpr uint32_t kDcCvap = 3u << 11 | 7u << 7 | 12u << 3 | 1u;
+  return row.name == "SYS" && row.get("sysop", word) == kDcCvap;
+}
+
+void complete_without_effect(const Row&, uint32_t, const OracleState& input, Outcome& outcome) {
+  constexpr int kTrapBreakpoint = 1;
+  outcome = {SIGTRAP, kTrapBreakpoint, ORACLE_CODE_ENTRY + 4, input, {}};
+  outcome.state.pc = ORACLE_CODE_ENTRY + 4;
+}
+
+bool branches_to_register(const Row& row, uint32_t) { return row.group == "branch_register"; }
+
+void check_target_alignment_first(const Row&, uint32_t, const OracleState&, Outcome& outcome) {
+  if (outcome.signal == SIGSEGV && outcome.state.pc % 4 != 0) {
+    outcome.signal = SIGBUS;
+    outcome.code = 1;
+  }
+}
+
+bool converts_half_to_fixed(const Row& row, uint32_t word) {
+  return row.name == "FCVTZS_fixed_sv" && row.get("immh", word) < 4u;
+}
+
+void clear_above_half(const Row&, uint32_t word, const OracleState&, Outcome& outcome) {
+  if (outcome.signal == SIGTRAP) outcome.state.v[word & 31][0] &= 0xffff;
+}
+
 }  // namespace
+
+const std::vector<Quirk>& quirks() {
+  static const std::vector<Quirk> kQuirks = {
+      {"LDAPR LDAPRB LDAPRH", "the address is not aligned: SIGBUS",
+       "an ordered access without FEAT_LSE2 checks alignment (B2.5.2); QEMU 7.2 does not", orders_by_address,
+       fault_if_unaligned},
+      {"CASP", "sf == 1 and Rs == 30: SP stays", "the pair is X30, XZR; QEMU 7.2 writes its second half to SP",
+       pair_ends_in_zero_register, keep_stack_pointer},
+      {"SYS", "DC CVAP: completes", "FEAT_DPB, which HWCAP_DCPOP announces; the user-mode QEMU 7.2 raises SIGILL",
+       cleans_to_persistence, complete_without_effect},
+      {"BR BLR RET", "the target is unaligned and cannot be fetched: SIGBUS",
+       "a PC alignment fault comes before an instruction abort (D1.3.5); QEMU looks up the page first",
+       branches_to_register, check_target_alignment_first},
+      {"FCVTZS_fixed_sv", "half precision: bits 31..16 are zero",
+       "a write of a scalar clears the rest of the register (C7.2, FCVTZS); QEMU 7.2 sign-extends it to 32 bits",
+       converts_half_to_fixed, clear_above_half},
+  };
+  return kQuirks;
+}
+
+bool has_quirk(const Row& row, uint32_t word) {
+  for (const Quirk& quirk : quirks()) {
+    if (quirk.applies(row, word)) return true;
+  }
+  return false;
+}
+
+Outcome corrected(const Row& row, uint32_t word, const OracleState& input, Outcome outcome) {
+  for (const Quirk& quirk : quirks()) {
+    if (quirk.applies(row, word)) quirk.correct(row, word, input, outcome);
+  }
+  return outcome;
+}
 
 const std::vector<WordRule>& word_rules() {
   static const std::vector<WordRule> kRules = {
@@ -88,10 +170,14 @@ const std::vector<OutcomeRule>& outcome_rules() {
       {"a fault in the middle of LDP, STP, a 16-byte store, LDn or STn",
        "our registers and memory must be those before the instruction",
        "QEMU 7.2 has done the elements before the fault; the manual leaves them unknown, our faults are precise"},
-      {"a data fault at or above 2^47 that QEMU reports at address 0", "the address is not compared",
+      {"a data fault that reaches 2^47 or more and that QEMU reports at address 0", "the address is not compared",
        "a non-canonical address is #GP on an x86-64 host, and the kernel gives QEMU no address"},
       {"an assertion of QEMU's translator fails (SIGABRT)", "the word must be Undefined here",
        "QEMU 7.2 does so on unallocated half-precision words of the two-register group"},
+      {"a sequence with exclusive accesses of different sizes", "is not generated",
+       "constrained unpredictable (B2.12.5)"},
+      {"an exclusive store to address -1", "the input is not used",
+       "QEMU marks an empty monitor by that address and takes the store for a match"},
       {"SIGILL", "si_code is not compared", "QEMU says ILL_ILLOPN where Linux says ILL_ILLOPC"},
   };
   return kRules;
@@ -99,7 +185,7 @@ const std::vector<OutcomeRule>& outcome_rules() {
 
 const std::vector<AllocationException>& allocation_exceptions() {
   static const std::vector<AllocationException> kExceptions = {
-      {0xfffffc00, 0x7ef8f800, "FNEG (half precision) does not exist in the scalar two-register group; QEMU 7.2 runs it"},
+      {0xfffffc00, 0x7ef8f800, "FNEG (half precision) is not in the scalar two-register group; QEMU 7.2 runs it"},
       {0xbff8fc00, 0x2f00fc00, "FMOV (vector, immediate, half precision) with op = 1; QEMU 7.2 does not look at op"},
       {0xbf7ffc00, 0x0e70c800, "FMAXNMV, FMINNMV (half precision) with bit 22 set; QEMU 7.2 ignores that bit"},
       {0xbf7ffc00, 0x0e70f800, "FMAXV, FMINV (half precision) with bit 22 set; QEMU 7.2 ignores that bit"},
@@ -125,6 +211,10 @@ std::string list_rules() {
   text += "Outcomes that are checked differently:\n";
   for (const OutcomeRule& rule : outcome_rules()) {
     text += std::string("  ") + rule.when + "\n      " + rule.check + "\n      " + rule.reason + "\n";
+  }
+  text += "Outcomes of QEMU that are put right first:\n";
+  for (const Quirk& quirk : quirks()) {
+    text += std::string("  ") + quirk.rows + "\n      " + quirk.condition + "\n      " + quirk.reason + "\n";
   }
   text += "Words that QEMU runs and the manual does not allocate (Undefined here):\n";
   if (allocation_exceptions().empty()) text += "  none\n";

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "qemu.h"
 #include "table.h"
 
 namespace kvrm::oracle {
@@ -31,6 +32,28 @@ struct OutcomeRule {
   const char* reason;
 };
 const std::vector<OutcomeRule>& outcome_rules();
+
+// Words that QEMU 7.2 gets wrong in a way the manual settles. Their outcome is put right before it is compared; in
+// sequences, where that cannot be done, they do not occur.
+struct Quirk {
+  const char* rows;
+  const char* condition;
+  const char* reason;
+  bool (*applies)(const Row& row, uint32_t word);
+  void (*correct)(const Row& row, uint32_t word, const OracleState& input, Outcome& outcome);
+};
+const std::vector<Quirk>& quirks();
+bool has_quirk(const Row& row, uint32_t word);
+// QEMU's outcome of a single word, put right.
+Outcome corrected(const Row& row, uint32_t word, const OracleState& input, Outcome outcome);
+
+// An input no exclusive store is given: QEMU marks an empty monitor by this address.
+inline constexpr uint64_t kNoExclusiveAddress = ~uint64_t{0};
+
+// An address as the kernel reports it: the top byte goes, unless bit 55 says that it is none of ours.
+constexpr uint64_t untagged(uint64_t address) {
+  return address >> 55 & 1 ? address : address & ~(uint64_t{0xff} << 56);
+}
 
 // Words that QEMU runs and the manual does not allocate; we follow the manual and raise Undefined.
 struct AllocationException {

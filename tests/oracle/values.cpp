@@ -38,12 +38,14 @@ uint64_t edge_fraction(Random& random, const FloatFormat& format) {
 // Numbers near one, near an integer's limit, near a narrower format's limits: where rounding decides.
 uint64_t edge_exponent(Random& random, const FloatFormat& format) {
   const uint64_t bias = format.bias();
-  switch (random.below(6)) {
+  switch (random.below(8)) {
     case 0: return bias + random.below(3) - 1;
     case 1: return bias + format.fraction_bits + random.below(3) - 1;
     case 2: return random.chance(50) ? 1 : format.exponent_max() - 1;
     case 3: return bias + (random.chance(50) ? 31 : 63) - random.below(3);
     case 4: return bias + 15 - random.below(40);
+    case 5: return bias + bias / 2 + random.below(4) - 1;  // the product of two such overflows, or just does not
+    case 6: return bias - (bias + random.below(format.fraction_bits + 3)) / 2;  // and of these is denormal
     default: return random.next() & format.exponent_max();
   }
 }
@@ -84,17 +86,20 @@ uint64_t interesting_float(Random& random, unsigned bits) {
   }
 }
 
+uint64_t interesting_float_lanes(Random& random, unsigned bits) {
+  uint64_t lanes = 0;
+  for (unsigned at = 0; at < 64; at += bits) lanes |= interesting_float(random, bits) << at;
+  return lanes;
+}
+
 uint64_t interesting_lanes(Random& random) {
   const uint32_t style = random.below(8);
   if (style == 0) return random.next();
   if (style == 1) return interesting_integer(random);
   const unsigned bits = 8u << random.below(4);
-  const bool is_float = bits > 8 && style < 6;
+  if (bits > 8 && style < 6) return interesting_float_lanes(random, bits);
   uint64_t lanes = 0;
-  for (unsigned at = 0; at < 64; at += bits) {
-    const uint64_t lane = is_float ? interesting_float(random, bits) : interesting_integer(random);
-    lanes |= (lane & low_bits(bits)) << at;
-  }
+  for (unsigned at = 0; at < 64; at += bits) lanes |= (interesting_integer(random) & low_bits(bits)) << at;
   return lanes;
 }
 
@@ -105,7 +110,8 @@ uint32_t interesting_fpcr(Random& random) {
 }
 
 uint32_t interesting_fpsr(Random& random) {
-  if (random.chance(60)) return 0;
+  if (random.chance(45)) return 0;
+  if (random.chance(30)) return 0x10;  // inexact is sticky: hardware may do the arithmetic
   // QC 27, IDC 7, IXC 4, UFC 3, OFC 2, DZC 1, IOC 0.
   return static_cast<uint32_t>(random.next()) & 0x0800009fu;
 }

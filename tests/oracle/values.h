@@ -14,6 +14,9 @@ uint64_t interesting_integer(Random& random);
 // signalling NaNs with payloads, halfway cases and overflow thresholds favoured.
 uint64_t interesting_float(Random& random, unsigned bits);
 
+// 64 bits made of such numbers.
+uint64_t interesting_float_lanes(Random& random, unsigned bits);
+
 // 64 bits made of equal lanes, integers or floats.
 uint64_t interesting_lanes(Random& random);
 

@@ -130,7 +130,8 @@ std::vector<std::vector<uint32_t>> flag_chains(const Table& table) {
           table.word("CCMP_reg", {{"sf", sf}, {"cond", cond}, {"nzcv", cond ^ 5}, {"Rn", 3}, {"Rm", 4}});
       const uint32_t twice =
           table.word("CCMN_imm", {{"sf", sf}, {"cond", cond ^ 1}, {"nzcv", cond}, {"Rn", 5}, {"imm5", cond + 9}});
-      chains.push_back({op("SUBS_shift", sf, 31, 1, 2), again, select("CSNEG", sf, cond), twice, select("CSINV", sf, 8)});
+      chains.push_back(
+          {op("SUBS_shift", sf, 31, 1, 2), again, select("CSNEG", sf, cond), twice, select("CSINV", sf, 8)});
     }
   }
   return chains;

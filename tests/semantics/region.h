@@ -16,14 +16,25 @@ struct FarBacking {
 };
 using FarPaged = memory::Paged<FarBacking>;
 
+// Loops would have to be unrolled first; a pack of indices is flat from the start.
+template <class, u32... kIndices>
+struct Indices {};
+template <u32 kCount>
+using IndicesTo = __make_integer_seq<Indices, u32, kCount>;
+
+template <u32... kIndices>
+KVRM_INLINE void move_general(Cpu& to, const Cpu& from, Indices<u32, kIndices...>) {
+  ((to.x[kIndices] = from.x[kIndices]), ...);
+}
+
+template <u32... kIndices>
+KVRM_INLINE void move_vectors(Cpu& to, const Cpu& from, Indices<u32, kIndices...>) {
+  ((to.q[kIndices].lo = from.q[kIndices].lo, to.q[kIndices].hi = from.q[kIndices].hi), ...);
+}
+
 KVRM_INLINE void move_state(Cpu& to, const Cpu& from) {
-#pragma GCC unroll 33
-  for (u32 i = 0; i < kGeneralSlots; ++i) to.x[i] = from.x[i];
-#pragma GCC unroll 32
-  for (u32 i = 0; i < 32; ++i) {
-    to.q[i].lo = from.q[i].lo;
-    to.q[i].hi = from.q[i].hi;
-  }
+  move_general(to, from, IndicesTo<kGeneralSlots>{});
+  move_vectors(to, from, IndicesTo<32>{});
   to.pc = from.pc;
   to.n = from.n;
   to.z = from.z;
@@ -43,26 +54,43 @@ KVRM_INLINE void move_state(Cpu& to, const Cpu& from) {
   to.clock_ns = from.clock_ns;
 }
 
-// One instruction of a region. False: leave the region, by a trap or because control goes elsewhere.
+// A constant word of a row.
+template <class Op, u32 kWord>
+struct Step {};
+
+// One instruction of a region. False: a trap ends the region. The caller of the region says whether traps do, so that
+// one that is known at compile time (SVC, an unallocated system register) does not hide the words behind it.
+// Where control goes is added to `trail`; the region goes on with the next word in any case.
 template <class Op, u32 kWord, class M>
-KVRM_INLINE bool step(Cpu& cpu, M& memory, Trap& trap) {
+KVRM_INLINE bool run(Step<Op, kWord>, Cpu& cpu, M& memory, bool traps_leave, u64& trail) {
   const u64 next = cpu.pc + 4;
-  trap = semantics::Meaning<Op>::execute(cpu, memory, Op::decode(kWord));
-  if (trap != Trap::kNone) return false;
-  if constexpr (isa::facts(Op::kRow).flow == isa::Flow::kNext) cpu.pc = next;
-  return cpu.pc == next;
+  const Trap trap = semantics::Meaning<Op>::execute(cpu, memory, Op::decode(kWord));
+  if (trap != Trap::kNone) {
+    trail = trail * 3 + static_cast<u64>(trap);
+    if (traps_leave) return false;
+  }
+  trail += cpu.pc;
+  cpu.pc = next;
+  return true;
 }
 
-template <class Op, class M, u32... kWords>
-KVRM_INLINE Trap region(Cpu* io, M* policy) {
+// Room for a state that nothing has written yet, as a stitcher's alloca is.
+union Local {
+  Local() {}
   Cpu cpu;
+};
+
+template <class M, class... Steps>
+KVRM_INLINE u64 region(Cpu* io, M* policy, bool traps_leave) {
+  Local local;
+  Cpu& cpu = local.cpu;
   M memory = *policy;
   move_state(cpu, *io);
   cpu.pc = 0x10000;
-  Trap trap = Trap::kNone;
-  (void)(step<Op, kWords>(cpu, memory, trap) && ...);
+  u64 trail = 0;
+  (void)(run(Steps{}, cpu, memory, traps_leave, trail) && ...);
   move_state(*io, cpu);
-  return trap;
+  return trail;
 }
 
 }  // namespace kvrm::stitch

@@ -148,7 +148,7 @@ static void store_result(int signal, const uint8_t* info, struct Context* contex
   __asm__ volatile("mrs %0, tpidr_el0" : "=r"(state->tpidr));
   state->fpcr = vectors->fpcr;
   state->fpsr = vectors->fpsr;
-  state->reserved = 0;
+  state->ssbs = (uint32_t)(context->machine.pstate >> 12) & 1;
   memcpy(state->v, vectors->v, sizeof state->v);
   result->first_block = (uint32_t)output_->blocks_used;
   uint32_t count = 0;
@@ -187,7 +187,7 @@ static void start_case(struct Context* context) {
   memcpy(context->machine.x, state->x, sizeof state->x);
   context->machine.sp = state->sp;
   context->machine.pc = state->pc;
-  context->machine.pstate = (context->machine.pstate & ~0xf0000000ull) | state->nzcv;
+  context->machine.pstate = (context->machine.pstate & ~0xf0001000ull) | state->nzcv | state->ssbs << 12;
   vectors->fpcr = state->fpcr;
   vectors->fpsr = state->fpsr;
   memcpy(vectors->v, state->v, sizeof state->v);

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Each freestanding header compiles alone, with every compiler, with no standard library and no warning.
+
+    freestanding.py --build DIR [--clang clang++-19] [--gcc g++] [-j N]
+
+Then every row's meaning is instantiated: by g++ and clang for x86-64, and by clang for nvptx64 down to PTX, which
+ptxas assembles if it is installed.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+import compilers
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCE = HERE.parent.parent
+ROOMS = ("base", "isa", "semantics")
+MEMORY_HEADERS = ("policy.h", "flat.h", "paged.h")
+HOSTED = {"isa/disassemble.h"}  # the disassembler works with strings, on the host only
+WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror".split()
+PTXAS = ("ptxas", "/usr/local/cuda/bin/ptxas")
+
+
+def freestanding_headers():
+    found = [path for room in ROOMS for path in (SOURCE / "src" / room).glob("*.h")]
+    found += [SOURCE / "src/memory" / name for name in MEMORY_HEADERS]
+    names = sorted(path.relative_to(SOURCE / "src").as_posix() for path in found)
+    return [name for name in names if name not in HOSTED]
+
+
+def compiler_lines(arguments):
+    """Name and command of each compiler a header must please."""
+    common = [*compilers.FREESTANDING, *WARNINGS, *compilers.include_flags(SOURCE, arguments.build)]
+    for target, flags in compilers.TARGETS.items():
+        yield f"clang, {target}", [arguments.clang, *common, *compilers.DEVICE_FLAGS, *flags]
+    gcc = compilers.find_tool(arguments.gcc)
+    if gcc:
+        yield "g++, x86-64", [gcc, *common]
+    else:
+        print("freestanding: no g++ here, headers are not compiled with it")
+
+
+def check_headers(arguments, folder, lines):
+    commands = []
+    for name in freestanding_headers():
+        path = folder / f"{name.replace('/', '_')}.cpp"
+        # Twice: a header must also bear being included again.
+        path.write_text(f'#include "{name}"\n#include "{name}"\n')
+        for compiler, command in lines:
+            commands.append(((name, compiler), [*command, "-fsyntax-only", str(path)]))
+    bad = [item for item in compilers.run_all(commands, arguments.jobs) if item[1]]
+    for (name, compiler), _, output in bad:
+        print(f"\nsrc/{name} does not compile alone ({compiler}):\n{output}")
+    print(f"freestanding: {len(freestanding_headers())} headers, {len(lines)} compilers, {len(bad)} failures")
+    return not bad
+
+
+def check_rows(arguments, lines):
+    """g++ with optimisation, which finds more to warn about; clang need only instantiate, PTX is made below."""
+    source = str(HERE / "every_row.cpp")
+    commands = []
+    for name, line in lines:
+        if "nvptx" not in name:
+            effort = ["-O1", "-c", "-o", os.devnull] if "g++" in name else ["-fsyntax-only"]
+            commands.append((name, [*line, *effort, source]))
+    bad = [item for item in compilers.run_all(commands, arguments.jobs) if item[1]]
+    for compiler, _, output in bad:
+        print(f"\nthe rows do not compile ({compiler}):\n{output}")
+    return not bad
+
+
+def check_ptx(arguments, folder, lines):
+    """The PTX of every row calls nothing that is not there, and ptxas takes it."""
+    ptx = folder / "every_row.ptx"
+    (command,) = (line for name, line in lines if "nvptx" in name)
+    command = [*command, "-O2", "-S", str(HERE / "every_row.cpp"), "-o", str(ptx)]
+    [(_, status, output)] = compilers.run_all([("ptx", command)], 1)
+    if status:
+        print(f"\nthe rows do not compile for nvptx64:\n{output}")
+        return False
+    missing = re.findall(r"^\.extern .*$", ptx.read_text(), re.M)
+    if missing:
+        print("\nthe PTX needs functions that do not exist on a GPU:\n  " + "\n  ".join(missing))
+        return False
+    ptxas = compilers.find_tool(*PTXAS)
+    if not ptxas:
+        print("freestanding: no ptxas here, the PTX is not assembled")
+        return True
+    # -c: functions without a kernel are kept.
+    command = [ptxas, "-arch=sm_90", "-c", "-o", str(folder / "every_row.cubin"), str(ptx)]
+    [(_, status, output)] = compilers.run_all([("ptxas", command)], 1)
+    print(f"\nptxas refuses the rows:\n{output}" if status else "freestanding: ptxas takes every row")
+    return status == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--clang", default="clang++-19")
+    parser.add_argument("--gcc", default="g++")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
+    arguments = parser.parse_args()
+    lines = list(compiler_lines(arguments))
+    with tempfile.TemporaryDirectory(prefix="kvrm-freestanding-") as temporary:
+        folder = pathlib.Path(temporary)
+        results = [
+            check_headers(arguments, folder, lines),
+            check_rows(arguments, lines),
+            check_ptx(arguments, folder, lines),
+        ]
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Keeps the arrows between the rooms of the house one-way (design.md, "Layout and the direction of dependencies").
+
+    includes.py            checks the tree
+    includes.py --arrows   prints who may include whom
+
+Every complaint is one line: file:line, what is included, and why it may not be.
+"""
+
+import posixpath
+import re
+import sys
+
+import tree
+
+# Which rooms a room of src/ may include, beside itself.
+ARROWS = {
+    "base": set(),
+    "isa": {"base"},
+    "semantics": {"base", "isa"},
+    "memory": {"base"},
+    "interpreter": {"base", "isa", "memory", "semantics"},
+    "translator": {"base", "isa", "memory", "semantics"},
+    "device": {"base", "interpreter", "memory", "translator"},
+    "linux": {"base", "memory"},
+    "neural": {"base"},
+    "accelerate": {"base", "isa", "memory", "neural"},
+}
+ARROWS["machine"] = set(ARROWS)
+# Public headers a room may use; machine implements them all.
+PUBLIC = {"linux": {"kvrm/result.h"}}
+# These see the library as a user does: public headers and their own files.
+USERS = ("cli", "python", "examples")
+# Compiled for the GPU too: no standard library. The disassembler of isa is for the host.
+FREESTANDING = re.compile(r"src/(base/.*|semantics/.*|isa/(?!disassemble|asm_table).*|memory/(policy|flat|paged)\.h)$")
+# Generated below isa/, but a list of semantics headers.
+GENERATED_ELSEWHERE = {"isa/a64_implemented.h": "semantics"}
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+
+
+def includes_of(text):
+    """(line number, is it <...>, path) of each include."""
+    for match in INCLUDE.finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, match[1] == "<", match[2]
+
+
+def room_of(included, own_room):
+    if included in GENERATED_ELSEWHERE:
+        return GENERATED_ELSEWHERE[included]
+    return included.split("/")[0] if "/" in included else own_room
+
+
+def refuse_in_src(path, angled, included):
+    room = path.split("/")[1]
+    if room not in ARROWS:
+        return f"src/{room} is not a room of the house"
+    if angled:
+        return "a standard header in a freestanding one" if FREESTANDING.match(path) else None
+    target = room_of(included, room)
+    if target == "kvrm":
+        allowed = room == "machine" or included in PUBLIC.get(room, ())
+        return None if allowed else f"{room} may not use the public header"
+    if target not in ARROWS:
+        return "no such room; paths start below src/"
+    return None if target == room or target in ARROWS[room] else f"{room} may not know {target}"
+
+
+def refuse_in_public(angled, included):
+    if included.startswith("kvrm/"):
+        return None
+    # Standard headers have neither a folder nor an ending.
+    standard = angled and re.fullmatch(r"[a-z_]+", included)
+    return None if standard else "a public header includes kvrm/ and the standard library only"
+
+
+def refuse_in_user(path, angled, included, paths):
+    if included.startswith("kvrm/") or posixpath.join(posixpath.dirname(path), included) in paths:
+        return None
+    if angled and not any(included.startswith(f"{room}/") for room in ARROWS):
+        return None  # a library
+    return "only kvrm/ and its own headers are open to a user of the library"
+
+
+def refuse(path, angled, included, paths):
+    top = path.split("/")[0]
+    if top == "src":
+        return refuse_in_src(path, angled, included)
+    if top == "include":
+        return refuse_in_public(angled, included)
+    return refuse_in_user(path, angled, included, paths)
+
+
+def cycles(files):
+    """Headers that include each other: #pragma once would hide it."""
+    graph = {}
+    for path, text in files.items():
+        names = [name for _, _, name in includes_of(text)]
+        graph[path] = [target for name in names for target in (f"src/{name}", f"include/{name}") if target in files]
+    done, complaints = set(), []
+
+    def visit(path, trail):
+        if path in trail:
+            complaints.append(" -> ".join([*trail[trail.index(path) :], path]) + ": a circle of includes")
+        elif path not in done:
+            for target in graph[path]:
+                visit(target, [*trail, path])
+            done.add(path)
+
+    for path in graph:
+        visit(path, [])
+    return complaints
+
+
+def check(files):
+    complaints = cycles(files)
+    for path, text in files.items():
+        for line, angled, included in includes_of(text):
+            why = refuse(path, angled, included, files)
+            if why:
+                complaints.append(f"{path}:{line}: {included}: {why}")
+    return complaints
+
+
+# A small tree that is in order, and what may not be added to it.
+GOOD = {
+    "src/base/types.h": "",
+    "src/isa/decode.h": '#include "base/types.h"\n#include "isa/a64_rows.h"\n',
+    "src/isa/disassemble.h": "#include <string>\n",
+    "src/semantics/meaning.h": '#include "isa/a64_implemented.h"\n',
+    "src/memory/flat.h": '#include "memory/policy.h"\n',
+    "src/memory/address_space.h": '#include <vector>\n#include "memory/flat.h"\n',
+    "src/linux/elf.h": '#include "kvrm/result.h"\n#include "memory/flat.h"\n',
+    "src/machine/run.cpp": '#include "kvrm/machine.h"\n#include "linux/elf.h"\n#include "device/cpu/lane.h"\n',
+    "include/kvrm/machine.h": '#include <string>\n#include "kvrm/result.h"\n',
+    "include/kvrm/result.h": "#include <variant>\n",
+    "cli/main.cpp": '#include <fmt/core.h>\n#include <memory>\n#include "commands.h"\n#include "kvrm/machine.h"\n',
+    "cli/commands.h": "",
+    "examples/raw.cpp": "#include <kvrm/machine.h>\n#include <cstdio>\n",
+}
+MUST_FAIL = {
+    "base knows a room": ("src/base/bits.h", '#include "isa/decode.h"\n'),
+    "isa knows semantics": ("src/isa/decode.h", '#include "semantics/meaning.h"\n'),
+    "isa knows semantics through the generated list": ("src/isa/decode.h", '#include "isa/a64_implemented.h"\n'),
+    "semantics knows memory": ("src/semantics/add.h", '#include "memory/flat.h"\n'),
+    "memory knows the interpreter": ("src/memory/flat.h", '#include "interpreter/interpreter.h"\n'),
+    "linux knows semantics": ("src/linux/elf.h", '#include "semantics/meaning.h"\n'),
+    "linux knows the machine's face": ("src/linux/elf.h", '#include "kvrm/machine.h"\n'),
+    "the interpreter uses a public header": ("src/interpreter/loop.h", '#include "kvrm/result.h"\n'),
+    "a device knows linux": ("src/device/cpu/lane.h", '#include "linux/elf.h"\n'),
+    "a standard header in base": ("src/base/types.h", "#include <cstdint>\n"),
+    "a standard header in semantics": ("src/semantics/add.h", "  # include <cmath>\n"),
+    "a standard header in a memory policy": ("src/memory/paged.h", "#include <cstring>\n"),
+    "an unknown room": ("src/helpers/all.h", '#include "base/types.h"\n'),
+    "an include of an unknown room": ("src/linux/elf.h", '#include "helpers/all.h"\n'),
+    "a public header looks inside": ("include/kvrm/machine.h", '#include "base/types.h"\n'),
+    "a public header needs a library": ("include/kvrm/machine.h", "#include <fmt/core.h>\n"),
+    "the program looks inside": ("cli/main.cpp", '#include "machine/parts.h"\n'),
+    "the program looks inside with brackets": ("cli/main.cpp", "#include <linux/elf.h>\n"),
+    "an example climbs": ("examples/raw.cpp", '#include "../src/base/types.h"\n'),
+    "a circle": ("src/base/types.h", '#include "base/types.h"\n'),
+}
+
+
+def prove_itself():
+    if check(GOOD):
+        sys.exit("includes: complains about a tree that is in order: " + "; ".join(check(GOOD)))
+    for what, (path, text) in MUST_FAIL.items():
+        if not check({**GOOD, path: text}):
+            sys.exit(f"includes: does not see it when {what}")
+
+
+def main():
+    if "--arrows" in sys.argv:
+        for room, targets in ARROWS.items():
+            print(f"{room:12} -> {', '.join(sorted(targets)) or 'nobody'}")
+        return
+    prove_itself()
+    files = tree.read(["src", "include", *USERS], {".h", ".hpp", ".cpp", ".inc"})
+    complaints = check(files)
+    print("\n".join(complaints))
+    print(f"includes: {len(files)} files, {len(MUST_FAIL)} must-fail samples seen, {len(complaints)} complaints")
+    sys.exit(1 if complaints else 0)
+
+
+if __name__ == "__main__":
+    main()
