@@ -20,10 +20,12 @@ int info(bool as_json) {
         {"hwcap", facts.hwcap},
         {"rows", facts.rows},
         {"rows_implemented", facts.implemented_rows},
-        {"devices", {{{"name", "cpu"}, {"available", true}, {"threads", facts.host_threads}},
-                     {{"name", "cuda"}, {"available", false}, {"reason", "not in this build yet"}}}},
-        {"engines", {{{"name", "interp"}, {"available", true}},
-                     {{"name", "jit"}, {"available", false}, {"reason", "not in this build yet"}}}},
+        {"devices",
+         {{{"name", "cpu"}, {"available", true}, {"threads", facts.host_threads}},
+          {{"name", "cuda"}, {"available", false}, {"reason", "not in this build yet"}}}},
+        {"engines",
+         {{{"name", "interp"}, {"available", true}},
+          {{"name", "jit"}, {"available", false}, {"reason", "not in this build yet"}}}},
     };
     fmt::print("{}\n", json.dump(2));
     return 0;

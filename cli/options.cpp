@@ -26,15 +26,23 @@ std::optional<std::uint64_t> parse_size(const std::string& text) {
   std::string suffix;
   const auto number = leading_number(text, suffix);
   if (!number) return std::nullopt;
-  if (suffix.size() > 1 && (suffix.ends_with("iB") || suffix.ends_with("ib"))) suffix.resize(suffix.size() - 2);
-  else if (suffix.size() > 1 && (suffix.back() == 'B' || suffix.back() == 'b')) suffix.pop_back();
+  if (suffix.size() > 1 && (suffix.ends_with("iB") || suffix.ends_with("ib")))
+    suffix.resize(suffix.size() - 2);
+  else if (suffix.size() > 1 && (suffix.back() == 'B' || suffix.back() == 'b'))
+    suffix.pop_back();
   unsigned shift = 0;
-  if (suffix.empty() || suffix == "B" || suffix == "b") shift = 0;
-  else if (suffix == "K" || suffix == "k") shift = 10;
-  else if (suffix == "M" || suffix == "m") shift = 20;
-  else if (suffix == "G" || suffix == "g") shift = 30;
-  else if (suffix == "T" || suffix == "t") shift = 40;
-  else return std::nullopt;
+  if (suffix.empty() || suffix == "B" || suffix == "b")
+    shift = 0;
+  else if (suffix == "K" || suffix == "k")
+    shift = 10;
+  else if (suffix == "M" || suffix == "m")
+    shift = 20;
+  else if (suffix == "G" || suffix == "g")
+    shift = 30;
+  else if (suffix == "T" || suffix == "t")
+    shift = 40;
+  else
+    return std::nullopt;
   if (*number > std::numeric_limits<std::uint64_t>::max() >> shift) return std::nullopt;
   return *number << shift;
 }

@@ -56,8 +56,7 @@ void print_death(const Machine& machine, const Stop& stop) {
 
 void print_statistics(const Machine& machine, const Stop& stop, bool as_json) {
   const Statistics statistics = machine.statistics();
-  const double ips =
-      statistics.seconds > 0 ? static_cast<double>(statistics.instructions) / statistics.seconds : 0;
+  const double ips = statistics.seconds > 0 ? static_cast<double>(statistics.instructions) / statistics.seconds : 0;
   if (as_json) {
     nlohmann::ordered_json json = {
         {"instructions", statistics.instructions},
@@ -92,9 +91,7 @@ int exit_status(const Machine& machine, const Stop& stop) {
   switch (stop.reason) {
     case StopReason::kExit: return stop.exit_status;
     case StopReason::kSignal: print_death(machine, stop); return 128 + stop.signal;
-    case StopReason::kCancelled:
-      fmt::print(stderr, "kvrm: interrupted at pc {:#x}\n", stop.pc);
-      return 130;
+    case StopReason::kCancelled: fmt::print(stderr, "kvrm: interrupted at pc {:#x}\n", stop.pc); return 130;
     case StopReason::kBudget:
       fmt::print(stderr, "kvrm: stopped after {} instructions (--max-instructions) at pc {:#x}: {}\n",
                  machine.statistics().instructions, stop.pc, disassemble(stop.word, stop.pc));
@@ -170,7 +167,8 @@ int run(const RunArguments& arguments, const std::vector<std::string>& command) 
 
 void add_run(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<RunArguments>();
-  CLI::App* command = app.add_subcommand("run", "Run a static ARM64 Linux program: kvrm run [OPTIONS] PROGRAM [ARGS...]");
+  CLI::App* command =
+      app.add_subcommand("run", "Run a static ARM64 Linux program: kvrm run [OPTIONS] PROGRAM [ARGS...]");
   command->prefix_command();
   command->add_option("--device", arguments->device, "Where the machine lives")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
@@ -188,8 +186,9 @@ void add_run(CLI::App& app, Command& chosen) {
       ->allow_extra_args(false)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--clock", arguments->clock,
-                      "virtual: one instruction is one nanosecond, every run the same; host: real time")
+  command
+      ->add_option("--clock", arguments->clock,
+                   "virtual: one instruction is one nanosecond, every run the same; host: real time")
       ->check(CLI::IsMember({"virtual", "host"}))
       ->capture_default_str();
   command->add_option("--seed", arguments->seed, "Seed of the guest's random numbers")->capture_default_str();

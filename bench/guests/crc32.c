@@ -3,7 +3,7 @@
 
 enum { kBytes = 1 << 20, kPasses = 6 };
 
-static uint32_t crc32(uint32_t crc, const uint8_t *data, size_t n) {
+static uint32_t crc32(uint32_t crc, const uint8_t* data, size_t n) {
   crc = ~crc;
   for (size_t i = 0; i < n; i++) {
     crc ^= data[i];
@@ -13,7 +13,7 @@ static uint32_t crc32(uint32_t crc, const uint8_t *data, size_t n) {
 }
 
 int main(void) {
-  uint8_t *data = allocate(kBytes);
+  uint8_t* data = allocate(kBytes);
   uint64_t random = 1;
   for (int i = 0; i < kBytes; i++) data[i] = (uint8_t)random_next(&random);
   uint32_t crc = 0;

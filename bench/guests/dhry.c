@@ -7,7 +7,7 @@ enum { kRounds = 1500000, kItems = 50, kNameLength = 20 };
 typedef enum { kBuy, kSell, kMove, kCount, kRename } Action;
 
 typedef struct Item {
-  struct Item *related;
+  struct Item* related;
   Action last;
   int stock;
   int price;
@@ -18,28 +18,28 @@ static Item items[kItems];
 static int shelf[kItems];
 static int total;
 
-__attribute__((noinline)) static int text_compare(const char *a, const char *b) {
+__attribute__((noinline)) static int text_compare(const char* a, const char* b) {
   while (*a && *a == *b) a++, b++;
   return *a - *b;
 }
 
-__attribute__((noinline)) static void text_copy(char *to, const char *from) {
+__attribute__((noinline)) static void text_copy(char* to, const char* from) {
   while ((*to++ = *from++)) {
   }
 }
 
-__attribute__((noinline)) static Item *pick(Item *from, int steps) {
+__attribute__((noinline)) static Item* pick(Item* from, int steps) {
   while (steps-- > 0) from = from->related;
   return from;
 }
 
-__attribute__((noinline)) static int change(int *value, int by, int modulus) {
+__attribute__((noinline)) static int change(int* value, int by, int modulus) {
   *value = (*value + by) % modulus;
   return *value > modulus / 2;
 }
 
-__attribute__((noinline)) static void act(Item *item, Action action, int amount) {
-  Item *other = item->related;
+__attribute__((noinline)) static void act(Item* item, Action action, int amount) {
+  Item* other = item->related;
   switch (action) {
     case kBuy:
       if (change(&item->stock, amount, 1009)) other->price++;
@@ -54,9 +54,7 @@ __attribute__((noinline)) static void act(Item *item, Action action, int amount)
       *other = *item;
       other->related = &items[(item - items + 2) % kItems];
       break;
-    case kCount:
-      shelf[amount % kItems] += item->stock / (amount + 1);
-      break;
+    case kCount: shelf[amount % kItems] += item->stock / (amount + 1); break;
     case kRename:
       if (text_compare(item->name, other->name) <= 0) {
         text_copy(item->name, other->name);
@@ -70,11 +68,11 @@ __attribute__((noinline)) static void act(Item *item, Action action, int amount)
 static uint64_t checksum(void) {
   uint64_t sum = (uint64_t)total;
   for (int i = 0; i < kItems; i++) {
-    Item *item = &items[i];
+    Item* item = &items[i];
     sum = fold(sum, (uint64_t)(item->related - items));
     sum = fold(sum, (uint64_t)item->last << 32 ^ (uint64_t)item->stock ^ (uint64_t)item->price << 16);
     sum = fold(sum, (uint64_t)shelf[i]);
-    for (char *c = item->name; *c; c++) sum = fold(sum, (uint64_t)*c);
+    for (char* c = item->name; *c; c++) sum = fold(sum, (uint64_t)*c);
   }
   return sum;
 }
@@ -91,7 +89,7 @@ int main(void) {
   }
   for (int round = 0; round < kRounds; round++) {
     uint32_t dice = random_next(&random);
-    Item *item = pick(&items[dice % kItems], (int)(dice >> 29));
+    Item* item = pick(&items[dice % kItems], (int)(dice >> 29));
     Action action = item->last == kRename && (dice & 64) ? kRename : (Action)((dice >> 8) % 5);
     act(item, action, (int)(dice >> 16) % 23);
     if (text_compare(item->name, items[round % kItems].name) == 0) shelf[round % kItems] ^= round;

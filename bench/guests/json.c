@@ -9,14 +9,14 @@ typedef struct Value {
   Kind kind;
   int length;         // of text; number of children
   long number;
-  const char *text;   // of a string, still escaped
-  const char *key;    // in an object
+  const char* text;   // of a string, still escaped
+  const char* key;    // in an object
   int key_length;
   struct Value *first, *next;
 } Value;
 
 typedef struct {
-  const char *at;
+  const char* at;
   Value *free, *end;
 } Parser;
 
@@ -27,19 +27,18 @@ typedef struct {
   uint64_t random;
 } Writer;
 
-static void put(Writer *w, const char *text) {
+static void put(Writer* w, const char* text) {
   while (*text) *w->at++ = *text++;
 }
 
-static void put_string(Writer *w) {
-  static const char *const kPieces[] = {"lane", "engine",   "device", "\\n",  "region",
-                                        " ",    "\\u00e9", "proof",  "\\\""};
+static void put_string(Writer* w) {
+  static const char* const kPieces[] = {"lane", "engine", "device", "\\n", "region", " ", "\\u00e9", "proof", "\\\""};
   put(w, "\"");
   for (uint32_t n = 1 + random_next(&w->random) % 4; n; n--) put(w, kPieces[random_next(&w->random) % 9]);
   put(w, "\"");
 }
 
-static void put_number(Writer *w) {
+static void put_number(Writer* w) {
   char digits[12], *d = digits + sizeof digits;
   uint32_t n = random_next(&w->random) >> random_next(&w->random) % 32;
   *--d = 0;
@@ -49,7 +48,7 @@ static void put_number(Writer *w) {
   put(w, d);
 }
 
-static void put_value(Writer *w, int depth) {
+static void put_value(Writer* w, int depth) {
   uint32_t kind = random_next(&w->random) % 8;
   int full = w->end - w->at < 1000;
   if (full || depth == 0 || kind < 4) {
@@ -74,8 +73,8 @@ static void put_value(Writer *w, int depth) {
   put(w, object ? "}" : "]");
 }
 
-static char *document(void) {
-  char *text = allocate(kDocument);
+static char* document(void) {
+  char* text = allocate(kDocument);
   Writer w = {text, text + kDocument, 8};
   put(&w, "[");
   while (w.end - w.at > 2000) {
@@ -89,16 +88,16 @@ static char *document(void) {
 
 // The parser. Errors end the program: the document is our own.
 
-static void wrong(const char *what) {
+static void wrong(const char* what) {
   printf("json: %s\n", what);
   exit(1);
 }
 
-static void space(Parser *p) {
+static void space(Parser* p) {
   while (*p->at == ' ' || *p->at == '\n' || *p->at == '\t' || *p->at == '\r') p->at++;
 }
 
-static int string(Parser *p, const char **text) {
+static int string(Parser* p, const char** text) {
   if (*p->at++ != '"') wrong("string expected");
   *text = p->at;
   for (; *p->at != '"'; p->at++) {
@@ -108,16 +107,16 @@ static int string(Parser *p, const char **text) {
   return (int)(p->at++ - *text);
 }
 
-static void literal(Parser *p, const char *word) {
+static void literal(Parser* p, const char* word) {
   while (*word) {
     if (*p->at++ != *word++) wrong("unknown word");
   }
 }
 
-static Value *value(Parser *p);
+static Value* value(Parser* p);
 
-static void children(Parser *p, Value *v, char close) {
-  Value **link = &v->first;
+static void children(Parser* p, Value* v, char close) {
+  Value** link = &v->first;
   p->at++;
   space(p);
   if (*p->at == close) {
@@ -125,7 +124,7 @@ static void children(Parser *p, Value *v, char close) {
     return;
   }
   for (;;) {
-    const char *key = NULL;
+    const char* key = NULL;
     int key_length = 0;
     space(p);
     if (v->kind == kObject) {
@@ -133,7 +132,7 @@ static void children(Parser *p, Value *v, char close) {
       space(p);
       if (*p->at++ != ':') wrong("colon expected");
     }
-    Value *child = value(p);
+    Value* child = value(p);
     child->key = key;
     child->key_length = key_length;
     *link = child;
@@ -146,19 +145,37 @@ static void children(Parser *p, Value *v, char close) {
   }
 }
 
-static Value *value(Parser *p) {
+static Value* value(Parser* p) {
   if (p->free == p->end) wrong("too many values");
-  Value *v = p->free++;
+  Value* v = p->free++;
   v->first = v->next = NULL;
   v->length = 0;
   space(p);
   switch (*p->at) {
-    case 'n': v->kind = kNull; literal(p, "null"); break;
-    case 'f': v->kind = kFalse; literal(p, "false"); break;
-    case 't': v->kind = kTrue; literal(p, "true"); break;
-    case '"': v->kind = kString; v->length = string(p, &v->text); break;
-    case '[': v->kind = kArray; children(p, v, ']'); break;
-    case '{': v->kind = kObject; children(p, v, '}'); break;
+    case 'n':
+      v->kind = kNull;
+      literal(p, "null");
+      break;
+    case 'f':
+      v->kind = kFalse;
+      literal(p, "false");
+      break;
+    case 't':
+      v->kind = kTrue;
+      literal(p, "true");
+      break;
+    case '"':
+      v->kind = kString;
+      v->length = string(p, &v->text);
+      break;
+    case '[':
+      v->kind = kArray;
+      children(p, v, ']');
+      break;
+    case '{':
+      v->kind = kObject;
+      children(p, v, '}');
+      break;
     default: {
       int minus = *p->at == '-';
       if (minus) p->at++;
@@ -172,13 +189,13 @@ static Value *value(Parser *p) {
   return v;
 }
 
-static uint64_t walk(const Value *v, uint64_t sum) {
+static uint64_t walk(const Value* v, uint64_t sum) {
   sum = fold(sum, (uint64_t)v->kind << 32 | (uint32_t)v->length);
   if (v->kind == kNumber) sum = fold(sum, (uint64_t)v->number);
   if (v->kind == kString) {
     for (int i = 0; i < v->length; i++) sum = fold(sum, (uint8_t)v->text[i]);
   }
-  for (const Value *child = v->first; child; child = child->next) {
+  for (const Value* child = v->first; child; child = child->next) {
     for (int i = 0; i < child->key_length; i++) sum = fold(sum, (uint8_t)child->key[i]);
     sum = walk(child, sum);
   }
@@ -186,8 +203,8 @@ static uint64_t walk(const Value *v, uint64_t sum) {
 }
 
 int main(void) {
-  const char *text = document();
-  Value *arena = allocate(kValues * sizeof(Value));
+  const char* text = document();
+  Value* arena = allocate(kValues * sizeof(Value));
   uint64_t sum = 0;
   for (int pass = 0; pass < kPasses; pass++) {
     Parser parser = {text, arena, arena + kValues};

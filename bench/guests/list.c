@@ -4,12 +4,12 @@
 enum { kSteps = 36 << 20 };
 
 typedef struct Node {
-  struct Node *next;
+  struct Node* next;
   uint64_t value;
 } Node;
 
 // Link the nodes into one cycle, in the order of a random permutation.
-static Node *make(Node *nodes, uint32_t *order, uint32_t count) {
+static Node* make(Node* nodes, uint32_t* order, uint32_t count) {
   uint64_t random = 5;
   for (uint32_t i = 0; i < count; i++) order[i] = i;
   for (uint32_t i = count - 1; i > 0; i--) {
@@ -18,17 +18,17 @@ static Node *make(Node *nodes, uint32_t *order, uint32_t count) {
     order[j] = t;
   }
   for (uint32_t i = 0; i < count; i++) {
-    Node *node = &nodes[order[i]];
+    Node* node = &nodes[order[i]];
     node->next = &nodes[order[(i + 1) % count]];
     node->value = random_next(&random);
   }
   return &nodes[order[0]];
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   uint32_t count = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : 1024;
   if (count == 0) return 1;
-  Node *node = make(allocate(count * sizeof(Node)), allocate(count * sizeof(uint32_t)), count);
+  Node* node = make(allocate(count * sizeof(Node)), allocate(count * sizeof(uint32_t)), count);
   uint64_t sum = 0;
   for (int step = 0; step < kSteps; step++) {
     sum += node->value ^ (uint64_t)step;

@@ -3,23 +3,23 @@
 
 enum { kCount = 2000000, kShort = 12 };
 
-static void swap(uint32_t *a, uint32_t *b) {
+static void swap(uint32_t* a, uint32_t* b) {
   uint32_t t = *a;
   *a = *b;
   *b = t;
 }
 
-static void insertion_sort(uint32_t *first, uint32_t *last) {
-  for (uint32_t *i = first + 1; i <= last; i++) {
+static void insertion_sort(uint32_t* first, uint32_t* last) {
+  for (uint32_t* i = first + 1; i <= last; i++) {
     uint32_t value = *i, *hole = i;
     for (; hole > first && hole[-1] > value; hole--) *hole = hole[-1];
     *hole = value;
   }
 }
 
-static void quicksort(uint32_t *first, uint32_t *last) {
+static void quicksort(uint32_t* first, uint32_t* last) {
   while (last - first >= kShort) {
-    uint32_t *middle = first + (last - first) / 2;
+    uint32_t* middle = first + (last - first) / 2;
     if (*middle < *first) swap(middle, first);
     if (*last < *first) swap(last, first);
     if (*last < *middle) swap(last, middle);
@@ -41,7 +41,7 @@ static void quicksort(uint32_t *first, uint32_t *last) {
 }
 
 int main(void) {
-  uint32_t *numbers = allocate(kCount * sizeof *numbers);
+  uint32_t* numbers = allocate(kCount * sizeof *numbers);
   uint64_t random = 3, sum = 0;
   for (int i = 0; i < kCount; i++) numbers[i] = random_next(&random);
   quicksort(numbers, numbers + kCount - 1);

@@ -15,11 +15,11 @@ static const uint32_t kRound[64] = {
 
 static uint32_t rotate(uint32_t x, int n) { return (x >> n) | (x << (32 - n)); }
 
-static uint32_t load_big_endian(const uint8_t *p) {
+static uint32_t load_big_endian(const uint8_t* p) {
   return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static void block(uint32_t hash[8], const uint8_t *data) {
+static void block(uint32_t hash[8], const uint8_t* data) {
   uint32_t w[64];
   for (int i = 0; i < 16; i++) w[i] = load_big_endian(data + 4 * i);
   for (int i = 16; i < 64; i++) {
@@ -42,11 +42,10 @@ static void block(uint32_t hash[8], const uint8_t *data) {
 }
 
 int main(void) {
-  uint8_t *data = allocate(kBytes);
+  uint8_t* data = allocate(kBytes);
   uint64_t random = 2;
   for (int i = 0; i < kBytes; i++) data[i] = (uint8_t)random_next(&random);
-  uint32_t hash[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  uint32_t hash[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   for (int pass = 0; pass < kPasses; pass++) {
     for (int at = 0; at < kBytes; at += kBlock) block(hash, data + at);
   }

@@ -3,7 +3,7 @@
 
 enum { kLimit = 16000000, kPasses = 4 };
 
-static uint64_t sieve(uint8_t *composite, int limit) {
+static uint64_t sieve(uint8_t* composite, int limit) {
   int half = limit / 2;  // composite[i] stands for 2i + 1
   for (int i = 0; i < half; i++) composite[i] = 0;
   uint64_t sum = 2;
@@ -18,7 +18,7 @@ static uint64_t sieve(uint8_t *composite, int limit) {
 }
 
 int main(void) {
-  uint8_t *composite = allocate(kLimit / 2);
+  uint8_t* composite = allocate(kLimit / 2);
   uint64_t sum = 0;
   for (int pass = 0; pass < kPasses; pass++) sum = fold(sum, sieve(composite, kLimit - 2 * pass));
   return report("sieve", sum);

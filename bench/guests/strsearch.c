@@ -4,7 +4,7 @@
 enum { kText = 1 << 20, kPatterns = 12, kLetters = 4 };
 
 typedef struct {
-  const char *text;
+  const char* text;
   int length;
 } String;
 
@@ -35,7 +35,7 @@ static uint64_t horspool(String text, String pattern) {
 }
 
 int main(void) {
-  char *letters = allocate(kText);
+  char* letters = allocate(kText);
   uint64_t random = 6, sum = 0;
   for (int i = 0; i < kText; i++) letters[i] = "acgt"[random_next(&random) % kLetters];
   String text = {letters, kText};

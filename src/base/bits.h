@@ -12,10 +12,22 @@ inline constexpr u32 kBits = sizeof(T) * 8;
 // The signed or unsigned type of the same width.
 template <class T>
 struct SignedOf;
-template <> struct SignedOf<u8> { using Type = i8; };
-template <> struct SignedOf<u16> { using Type = i16; };
-template <> struct SignedOf<u32> { using Type = i32; };
-template <> struct SignedOf<u64> { using Type = i64; };
+template <>
+struct SignedOf<u8> {
+  using Type = i8;
+};
+template <>
+struct SignedOf<u16> {
+  using Type = i16;
+};
+template <>
+struct SignedOf<u32> {
+  using Type = i32;
+};
+template <>
+struct SignedOf<u64> {
+  using Type = i64;
+};
 template <class T>
 using Signed = typename SignedOf<T>::Type;
 

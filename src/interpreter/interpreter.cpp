@@ -24,9 +24,9 @@ Next enter_loop(Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
 }  // namespace
 
 u64 host_clock_ns() {
-  return static_cast<u64>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                              std::chrono::steady_clock::now().time_since_epoch())
-                              .count());
+  return static_cast<u64>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
 }
 
 Interpreter::Interpreter(memory::AddressSpace& space) : context_(std::make_unique<Context>()) {

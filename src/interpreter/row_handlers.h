@@ -15,10 +15,10 @@ namespace kvrm::interpreter {
 using Memory = memory::Paged<memory::AddressSpace>;
 
 #if KVRM_TAIL_CALLS
-#define KVRM_CONTINUE(target, credit) \
-  [[clang::musttail]] return (target)->run(cpu, (target), context, (credit))
+#define KVRM_CONTINUE(target, credit) [[clang::musttail]] return (target)->run(cpu, (target), context, (credit))
 #else
-#define KVRM_CONTINUE(target, credit) return Next{(target), (credit)}
+#define KVRM_CONTINUE(target, credit) \
+  return Next { (target), (credit) }
 #endif
 
 KVRM_INLINE Next leave(const Entry* entry, Context* context, i64 credit, Trap trap) {

@@ -7,11 +7,12 @@
 
 namespace kvrm::interpreter {
 
-#define KVRM_HAS(member) requires(Op probe) { probe.member; }
+#define KVRM_HAS(member) \
+  requires(Op probe) { probe.member; }
 
 // Tells the compiler that something holds.
-#define KVRM_PROMISE(condition) \
-  do {                          \
+#define KVRM_PROMISE(condition)                \
+  do {                                         \
     if (!(condition)) __builtin_unreachable(); \
   } while (false)
 
@@ -28,8 +29,7 @@ struct Variants {
   static constexpr bool kHasScale = (KVRM_HAS(scale)) && !(KVRM_HAS(size)) && !kHasFloatType;
   static constexpr bool kHasHw = KVRM_HAS(hw);
   static constexpr bool kIsBranch = isa::facts(Op::kRow).flow == isa::Flow::kDirect ||
-                                    isa::facts(Op::kRow).flow == isa::Flow::kConditional ||
-                                    Op::kRow == isa::Row::BL;
+                                    isa::facts(Op::kRow).flow == isa::Flow::kConditional || Op::kRow == isa::Row::BL;
 
   static constexpr u32 kWidths = kHasSf ? 2 : 1;
   static constexpr u32 kDestinations = kHasW ? 2 : 1;
@@ -92,8 +92,7 @@ struct Variants {
   }
 
   template <u32 kVariant>
-  static constexpr bool kStaysInPage =
-      kIsBranch && kVariant / (kCount / kReaches) == 1;
+  static constexpr bool kStaysInPage = kIsBranch && kVariant / (kCount / kReaches) == 1;
 
  private:
   static constexpr u32 stays_in_page(const Op& op, u32 index) {

@@ -64,24 +64,15 @@ void append_piece(std::string& out, const AsmPiece& piece, u32 word) {
   const u32 number = static_cast<u32>(value) & 31;
   switch (piece.kind) {
     case AsmPiece::kText:
-    case AsmPiece::kSkipUnless:
-      break;
-    case AsmPiece::kDecimal:
-      append_number(out, value);
-      break;
+    case AsmPiece::kSkipUnless: break;
+    case AsmPiece::kDecimal: append_number(out, value); break;
     case AsmPiece::kHex:
       out += "0x";
       append_number(out, static_cast<u64>(value), 16);
       break;
-    case AsmPiece::kWideHex:
-      append_wide_hex(out, static_cast<u64>(value));
-      break;
-    case AsmPiece::kFloat:
-      append_float(out, static_cast<u32>(value));
-      break;
-    case AsmPiece::kName:
-      append_name(out, piece.second, value);
-      break;
+    case AsmPiece::kWideHex: append_wide_hex(out, static_cast<u64>(value)); break;
+    case AsmPiece::kFloat: append_float(out, static_cast<u32>(value)); break;
+    case AsmPiece::kName: append_name(out, piece.second, value); break;
     case AsmPiece::kGeneral:
     case AsmPiece::kGeneralOrSp:
       append_general(out, number, evaluate(piece.second, word) != 0, piece.kind == AsmPiece::kGeneralOrSp);

@@ -24,8 +24,7 @@ struct GuestStat {
   u64 ctime_nsec;
   u32 unused[2];
 };
-static_assert(sizeof(GuestStat) == 128 && offsetof(GuestStat, size) == 48 &&
-              offsetof(GuestStat, atime) == 72);
+static_assert(sizeof(GuestStat) == 128 && offsetof(GuestStat, size) == 48 && offsetof(GuestStat, atime) == 72);
 
 struct GuestTimespec {
   i64 seconds, nanoseconds;
@@ -81,8 +80,7 @@ static_assert(sizeof(GuestUtsname) == 390);
 
 struct GuestRusage {
   GuestTimeval user, system;
-  i64 maxrss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv, nsignals, nvcsw,
-      nivcsw;
+  i64 maxrss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv, nsignals, nvcsw, nivcsw;
 };
 static_assert(sizeof(GuestRusage) == 144);
 

@@ -41,17 +41,11 @@ bool poll_once(std::span<pollfd> files, u64 timeout_ns) {
 
 }  // namespace
 
-u64 Clock::realtime_ns(const Cpu& cpu) const {
-  return is_virtual() ? kEpoch + cpu.clock_ns : host_ns(CLOCK_REALTIME);
-}
+u64 Clock::realtime_ns(const Cpu& cpu) const { return is_virtual() ? kEpoch + cpu.clock_ns : host_ns(CLOCK_REALTIME); }
 
-u64 Clock::monotonic_ns(const Cpu& cpu) const {
-  return is_virtual() ? cpu.clock_ns : host_ns(CLOCK_MONOTONIC);
-}
+u64 Clock::monotonic_ns(const Cpu& cpu) const { return is_virtual() ? cpu.clock_ns : host_ns(CLOCK_MONOTONIC); }
 
-u64 Clock::cpu_ns(const Cpu& cpu) const {
-  return is_virtual() ? cpu.clock_ns : host_ns(CLOCK_THREAD_CPUTIME_ID);
-}
+u64 Clock::cpu_ns(const Cpu& cpu) const { return is_virtual() ? cpu.clock_ns : host_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 void Clock::advance_to(Cpu& cpu, u64 monotonic) const {
   if (is_virtual()) cpu.clock_ns = std::max(cpu.clock_ns, std::min(monotonic, kForever));
@@ -65,10 +59,9 @@ void fire_timers(Kernel& kernel, const Cpu& cpu) {
     if (now < timer.deadline) continue;
     kernel.signals.post(make_siginfo(kTimerSignals[i], kSiKernel));
     // Periods that went by unseen are one signal, as they are for a busy Linux process.
-    timer.deadline =
-        timer.interval == 0
-            ? 0
-            : timer.deadline + (now - timer.deadline) / timer.interval * timer.interval + timer.interval;
+    timer.deadline = timer.interval == 0
+                         ? 0
+                         : timer.deadline + (now - timer.deadline) / timer.interval * timer.interval + timer.interval;
   }
 }
 
@@ -78,16 +71,14 @@ Wait wait_for(Kernel& kernel, Cpu& cpu, std::span<pollfd> files, bool external, 
   if (kernel.signals.deliverable()) return Wait::kInterrupted;
   const u64 now = kernel.clock.monotonic_ns(cpu);
   std::optional<u64> end = deadline;
-  if (const auto interruption = next_interruption(kernel))
-    end = end ? std::min(*end, *interruption) : *interruption;
+  if (const auto interruption = next_interruption(kernel)) end = end ? std::min(*end, *interruption) : *interruption;
   if (!external && !end) return Wait::kNever;
 
   if (external || !kernel.clock.is_virtual()) {
     const u64 start = host_ns(CLOCK_MONOTONIC);
     const u64 length = end ? (*end > now ? *end - now : 0) : kForever;
     for (u64 passed = 0; passed < length; passed = host_ns(CLOCK_MONOTONIC) - start) {
-      if (kernel.options.cancel && kernel.options.cancel->load(std::memory_order_relaxed))
-        return Wait::kCancelled;
+      if (kernel.options.cancel && kernel.options.cancel->load(std::memory_order_relaxed)) return Wait::kCancelled;
       if (poll_once(files, std::min(kSlice, length - passed))) return Wait::kReady;
     }
   }

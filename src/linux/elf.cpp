@@ -194,9 +194,7 @@ bool map_piece(const Program::Piece& piece, u64 bias, const Program& program, me
 
 }  // namespace
 
-Result<Program> parse_elf(std::span<const u8> bytes) try {
-  return parse(bytes);
-} catch (const std::bad_alloc&) {
+Result<Program> parse_elf(std::span<const u8> bytes) try { return parse(bytes); } catch (const std::bad_alloc&) {
   return Error{"the host has no memory left for the program"};
 }
 

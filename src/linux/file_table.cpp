@@ -52,9 +52,8 @@ std::shared_ptr<OpenFile> borrow_host_file(int host_fd) {
   auto file = std::make_shared<OpenFile>();
   file->host_fd = host_fd;
   file->borrowed = true;
-  file->kind = S_ISREG(info.st_mode) || S_ISDIR(info.st_mode) || S_ISBLK(info.st_mode)
-                   ? OpenFile::Kind::kFile
-                   : OpenFile::Kind::kStream;
+  file->kind = S_ISREG(info.st_mode) || S_ISDIR(info.st_mode) || S_ISBLK(info.st_mode) ? OpenFile::Kind::kFile
+                                                                                       : OpenFile::Kind::kStream;
   // Whether the host's descriptor blocks is the host's affair; the guest's begins as blocking.
   file->flags = guest_open_flags(::fcntl(host_fd, F_GETFL)) & ~u32{kOpenNonblock};
   return file;

@@ -84,8 +84,7 @@ i64 host_read(Kernel& kernel, Cpu& cpu, OpenFile& file, std::span<u8> to, std::o
   }
 }
 
-i64 host_write(Kernel& kernel, Cpu& cpu, OpenFile& file, std::span<const u8> from,
-               std::optional<u64> offset) {
+i64 host_write(Kernel& kernel, Cpu& cpu, OpenFile& file, std::span<const u8> from, std::optional<u64> offset) {
   if (file.kind == OpenFile::Kind::kRandom) return i64(from.size());
   if (!file.may_wait() || offset) return write_once(file, from, offset);
   NoSigpipe quiet;

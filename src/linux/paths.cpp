@@ -31,13 +31,14 @@ int open_maps(const Kernel& kernel, const memory::GuestMemory& memory) {
   for (const auto& area : memory.areas()) {
     char line[128];
     const char* name = "";
-    if (area.start >= kStackBottom && area.end <= kStackTop) name = "                    [stack]";
+    if (area.start >= kStackBottom && area.end <= kStackTop)
+      name = "                    [stack]";
     else if (area.start >= kernel.brk_start && area.end <= page_up(kernel.brk))
       name = "                     [heap]";
     const u32 p = area.protection;
     std::snprintf(line, sizeof line, "%08llx-%08llx %c%c%cp 00000000 00:00 0 %s\n", area.start, area.end,
-                  p & memory::kRead ? 'r' : '-', p & memory::kWrite ? 'w' : '-',
-                  p & memory::kExecute ? 'x' : '-', name);
+                  p & memory::kRead ? 'r' : '-', p & memory::kWrite ? 'w' : '-', p & memory::kExecute ? 'x' : '-',
+                  name);
     text += line;
   }
   HostFd file(::memfd_create("maps", MFD_CLOEXEC));
@@ -68,8 +69,7 @@ i64 base_folder(Kernel& kernel, i32 dirfd, std::string& base) {
 }  // namespace
 
 Provided provided_file(const std::string& path) {
-  if (path.find("/dev/") == std::string::npos && path.find("/proc/") == std::string::npos)
-    return Provided::kNone;
+  if (path.find("/dev/") == std::string::npos && path.find("/proc/") == std::string::npos) return Provided::kNone;
   const std::string normal = normal_path(path);
   for (const auto& name : kProvidedNames)
     if (normal == name.path) return name.which;

@@ -22,9 +22,8 @@ namespace kvrm::linux_abi {
 namespace {
 
 constexpr u64 kUnlimited = ~u64{0};
-constexpr std::size_t kLimitStack = 3, kLimitCore = 4, kLimitProcesses = 6, kLimitFiles = 7,
-                      kLimitMemlock = 8, kLimitSigpending = 11, kLimitMsgqueue = 12, kLimitNice = 13,
-                      kLimitRtprio = 14;
+constexpr std::size_t kLimitStack = 3, kLimitCore = 4, kLimitProcesses = 6, kLimitFiles = 7, kLimitMemlock = 8,
+                      kLimitSigpending = 11, kLimitMsgqueue = 12, kLimitNice = 13, kLimitRtprio = 14;
 
 std::array<GuestRlimit, kLimits> default_limits() {
   std::array<GuestRlimit, kLimits> limits;
@@ -68,14 +67,13 @@ void open_program(Kernel& kernel) {
   kernel.exe_name = ::realpath(kernel.options.exe_path.c_str(), full) ? full : kernel.options.exe_path;
 }
 
-Outcome run_signals(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory,
-                    std::optional<u64> interrupted_x0) {
+Outcome run_signals(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory, std::optional<u64> interrupted_x0) {
   fire_timers(kernel, cpu);
   return deliver_signals(kernel, cpu, memory, interrupted_x0).value_or(Outcome{});
 }
 
 GuestSiginfo siginfo_for(Trap trap, const Cpu& cpu) {
-  const u64 address = cpu.fault_address;
+  const u64 address = reported_address(cpu.fault_address);
   GuestSiginfo info{};
   const auto is = [&](int signal, int code, u64 at) {
     info = make_siginfo(signal, code);
@@ -145,8 +143,7 @@ Process& Process::operator=(Process&&) noexcept = default;
 
 Process::~Process() {
   // A program that died in raw mode should not leave the person's terminal in it.
-  if (kernel_ && kernel_->terminal_before)
-    ::ioctl(kernel_->terminal_fd, TCSETS, kernel_->terminal_before->data());
+  if (kernel_ && kernel_->terminal_before) ::ioctl(kernel_->terminal_fd, TCSETS, kernel_->terminal_before->data());
 }
 
 Result<void> Process::start(const Program& program, Cpu& cpu, memory::GuestMemory& memory) try {

@@ -63,8 +63,10 @@ std::string normal_path(const std::string& path) {
     std::string part = path.substr(at, end - at);
     at = end + 1;
     if (part.empty() || part == ".") continue;
-    if (part != "..") parts.push_back(std::move(part));
-    else if (!parts.empty()) parts.pop_back();
+    if (part != "..")
+      parts.push_back(std::move(part));
+    else if (!parts.empty())
+      parts.pop_back();
   }
   std::string normal;
   for (const auto& part : parts) normal += "/" + part;

@@ -71,8 +71,7 @@ Outcome killed(Kernel& kernel, int signal) {
 }
 
 // Starts the handler for a signal that has one.
-std::optional<Outcome> start_handler(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory,
-                                     const GuestSiginfo& info) {
+std::optional<Outcome> start_handler(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory, const GuestSiginfo& info) {
   SignalState& signals = kernel.signals;
   const GuestSigaction action = signals.actions[std::size_t(info.signo)];
   if (action.flags & kSaResethand) signals.actions[std::size_t(info.signo)].handler = kHandlerDefault;
@@ -135,8 +134,7 @@ bool restore(Kernel& kernel, Cpu& cpu, const memory::GuestMemory& memory) {
 
 }  // namespace
 
-std::optional<Outcome> force_signal(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory,
-                                    GuestSiginfo info) {
+std::optional<Outcome> force_signal(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory, GuestSiginfo info) {
   SignalState& signals = kernel.signals;
   const bool blocked = (signals.blocked & signal_bit(info.signo)) != 0;
   if (blocked || !signals.has_handler(info.signo)) return killed(kernel, info.signo);
@@ -154,8 +152,10 @@ std::optional<Outcome> deliver_signals(Kernel& kernel, Cpu& cpu, memory::GuestMe
     if (signals.has_no_effect(info->signo)) continue;
     if (!signals.has_handler(info->signo)) return killed(kernel, info->signo);
     if (interrupted_x0) {
-      if (signals.actions[std::size_t(info->signo)].flags & kSaRestart) make_call_again();
-      else cpu.x[0] = u64(i64{-EINTR});
+      if (signals.actions[std::size_t(info->signo)].flags & kSaRestart)
+        make_call_again();
+      else
+        cpu.x[0] = u64(i64{-EINTR});
       interrupted_x0.reset();
     }
     if (auto outcome = start_handler(kernel, cpu, memory, *info)) return outcome;

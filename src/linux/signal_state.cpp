@@ -8,11 +8,10 @@ namespace {
 
 constexpr int kFirstRealtime = 32;
 constexpr std::size_t kMaxPending = 1024;
-constexpr u64 kSynchronous = signal_bit(kSigsegv) | signal_bit(kSigbus) | signal_bit(kSigill) |
-                             signal_bit(kSigtrap) | signal_bit(8) | signal_bit(31);
-constexpr u64 kHarmless = signal_bit(kSigchld) | signal_bit(kSigcont) | signal_bit(kSigurg) |
-                          signal_bit(kSigwinch) | signal_bit(kSigstop) | signal_bit(kSigtstp) |
-                          signal_bit(kSigttin) | signal_bit(kSigttou);
+constexpr u64 kSynchronous = signal_bit(kSigsegv) | signal_bit(kSigbus) | signal_bit(kSigill) | signal_bit(kSigtrap) |
+                             signal_bit(8) | signal_bit(31);
+constexpr u64 kHarmless = signal_bit(kSigchld) | signal_bit(kSigcont) | signal_bit(kSigurg) | signal_bit(kSigwinch) |
+                          signal_bit(kSigstop) | signal_bit(kSigtstp) | signal_bit(kSigttin) | signal_bit(kSigttou);
 
 }  // namespace
 
@@ -48,8 +47,8 @@ std::optional<GuestSiginfo> SignalState::take(u64 set) {
   if (candidates == 0) return std::nullopt;
   if (candidates & kSynchronous) candidates &= kSynchronous;
   const int signal = __builtin_ctzll(candidates) + 1;
-  const auto found = std::find_if(pending.begin(), pending.end(),
-                                  [&](const GuestSiginfo& info) { return info.signo == signal; });
+  const auto found =
+      std::find_if(pending.begin(), pending.end(), [&](const GuestSiginfo& info) { return info.signo == signal; });
   GuestSiginfo info = *found;
   pending.erase(found);
   return info;

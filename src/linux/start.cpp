@@ -93,8 +93,7 @@ u64 fill(Builder& builder, const StackContents& contents, const LoadedProgram& p
   builder.push(&kZero, sizeof kZero);
   const u64 name = builder.push_text(contents.exec_name);
   const auto env = push_all(builder, contents.env);
-  const auto args =
-      contents.args.empty() ? push_all(builder, {std::string()}) : push_all(builder, contents.args);
+  const auto args = contents.args.empty() ? push_all(builder, {std::string()}) : push_all(builder, contents.args);
   builder.align();
   const u64 platform = builder.push_text("aarch64");
   const u64 random = builder.push(contents.random, sizeof contents.random);

@@ -50,8 +50,8 @@ i64 rename_names(Kernel& kernel, Call& call, u32 flags) {
   if (const i64 error = find_place(kernel, call, call.int_arg(0), call.a[1], from)) return error;
   if (const i64 error = find_place(kernel, call, call.int_arg(2), call.a[3], to)) return error;
   if (from.is_dots || to.is_dots) return -EBUSY;
-  return result_of(::syscall(SYS_renameat2, from.folder.get(), from.name.c_str(), to.folder.get(),
-                             to.name.c_str(), flags));
+  return result_of(
+      ::syscall(SYS_renameat2, from.folder.get(), from.name.c_str(), to.folder.get(), to.name.c_str(), flags));
 }
 
 }  // namespace
@@ -115,8 +115,7 @@ i64 sys_unlinkat(Kernel& kernel, Call& call) {
   if (const i64 error = find_place(kernel, call, call.int_arg(0), call.a[1], place)) return error;
   const bool folder = flags != 0;
   if (place.is_dots && !folder) return -EISDIR;
-  if (place.is_dots)
-    return place.name[0] != '.' ? -EBUSY : place.name.substr(0, 2) == ".." ? -ENOTEMPTY : -EINVAL;
+  if (place.is_dots) return place.name[0] != '.' ? -EBUSY : place.name.substr(0, 2) == ".." ? -ENOTEMPTY : -EINVAL;
   return result_of(::unlinkat(place.folder.get(), place.name.c_str(), folder ? AT_REMOVEDIR : 0));
 }
 
@@ -141,8 +140,8 @@ i64 sys_linkat(Kernel& kernel, Call& call) {
   if (const i64 error = find_place(kernel, call, call.int_arg(2), call.a[3], place)) return error;
   if (place.is_dots) return -EEXIST;
   // The handle already is the right file, so following /proc's link leads nowhere else.
-  return result_of(::linkat(AT_FDCWD, host_name(file.get()).c_str(), place.folder.get(), place.name.c_str(),
-                            AT_SYMLINK_FOLLOW));
+  return result_of(
+      ::linkat(AT_FDCWD, host_name(file.get()).c_str(), place.folder.get(), place.name.c_str(), AT_SYMLINK_FOLLOW));
 }
 
 i64 sys_renameat(Kernel& kernel, Call& call) { return rename_names(kernel, call, 0); }

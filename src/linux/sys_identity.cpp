@@ -36,12 +36,8 @@ i64 sys_setuid(Kernel& kernel, Call& call) {
 i64 sys_setgid(Kernel& kernel, Call& call) {
   return call.uint_arg(0) == ~0u ? -EINVAL : only_own(kernel.gid, {call.uint_arg(0)});
 }
-i64 sys_setreuid(Kernel& kernel, Call& call) {
-  return only_own(kernel.uid, {call.uint_arg(0), call.uint_arg(1)});
-}
-i64 sys_setregid(Kernel& kernel, Call& call) {
-  return only_own(kernel.gid, {call.uint_arg(0), call.uint_arg(1)});
-}
+i64 sys_setreuid(Kernel& kernel, Call& call) { return only_own(kernel.uid, {call.uint_arg(0), call.uint_arg(1)}); }
+i64 sys_setregid(Kernel& kernel, Call& call) { return only_own(kernel.gid, {call.uint_arg(0), call.uint_arg(1)}); }
 i64 sys_setresuid(Kernel& kernel, Call& call) {
   return only_own(kernel.uid, {call.uint_arg(0), call.uint_arg(1), call.uint_arg(2)});
 }

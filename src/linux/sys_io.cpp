@@ -119,8 +119,7 @@ i64 broken_pipe(Kernel& kernel) {
   return -EPIPE;
 }
 
-i64 write_bytes(Kernel& kernel, Call& call, OpenFile& file, std::span<const u8> bytes,
-                std::optional<u64> offset) {
+i64 write_bytes(Kernel& kernel, Call& call, OpenFile& file, std::span<const u8> bytes, std::optional<u64> offset) {
   std::size_t done = 0;
   while (done < bytes.size()) {
     const auto at = offset ? std::optional<u64>(*offset + done) : std::nullopt;
@@ -217,15 +216,16 @@ i64 sys_sendfile(Kernel& kernel, Call& call) {
   u64 done = 0;
   i64 result = 0;
   while (done < total) {
-    const std::span<u8> bytes(kernel.buffer().data(),
-                              std::min<std::size_t>(total - done, kernel.buffer().size()));
+    const std::span<u8> bytes(kernel.buffer().data(), std::min<std::size_t>(total - done, kernel.buffer().size()));
     const i64 got = host_read(kernel, call.cpu, *in, bytes, offset + done);
     result = got > 0 ? write_bytes(kernel, call, *out, bytes.first(std::size_t(got)), std::nullopt) : got;
     if (result > 0) done += u64(result);
     if (result <= 0 || kernel.ended || result < got) break;
   }
-  if (call.a[2] == 0) (void)::lseek(in->host_fd, off_t(offset + done), SEEK_SET);
-  else if (!copy_out(call.memory, call.a[2], offset + done)) return -EFAULT;
+  if (call.a[2] == 0)
+    (void)::lseek(in->host_fd, off_t(offset + done), SEEK_SET);
+  else if (!copy_out(call.memory, call.a[2], offset + done))
+    return -EFAULT;
   return stopped(kernel, done, result);
 }
 

@@ -90,8 +90,7 @@ i64 sys_ioctl(Kernel& kernel, Call& call) {
     case kUnread: return unread(call, file);
     default:
       // Only a terminal the host passed in counts as one.
-      if (!file.borrowed || file.kind != OpenFile::Kind::kStream || !is_terminal(file.host_fd))
-        return -ENOTTY;
+      if (!file.borrowed || file.kind != OpenFile::Kind::kStream || !is_terminal(file.host_fd)) return -ENOTTY;
       return terminal_call(kernel, call, file.host_fd, request);
   }
 }

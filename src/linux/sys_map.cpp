@@ -105,8 +105,7 @@ i64 sys_brk(Kernel& kernel, Call& call) {
   const u64 old_end = page_up(kernel.brk), new_end = page_up(wanted);
   if (new_end > old_end) {
     const u64 size = new_end - old_end;
-    if (!call.memory.is_free(old_end, size) ||
-        !call.memory.map(old_end, size, memory::kRead | memory::kWrite))
+    if (!call.memory.is_free(old_end, size) || !call.memory.map(old_end, size, memory::kRead | memory::kWrite))
       return i64(kernel.brk);
   } else if (new_end < old_end) {
     call.memory.unmap(new_end, old_end - new_end);
@@ -136,8 +135,7 @@ i64 sys_mmap(Kernel& kernel, Call& call) {
     if (const i64 error = check_file(file, type, protection, offset, size)) return error;
   // With one process, shared anonymous memory is private memory.
   if (!call.memory.map(u64(address), size, protection)) return -ENOMEM;
-  if (file && file->kind == OpenFile::Kind::kFile &&
-      !fill_from_file(kernel, call, *file, u64(address), size, offset)) {
+  if (file && file->kind == OpenFile::Kind::kFile && !fill_from_file(kernel, call, *file, u64(address), size, offset)) {
     call.memory.unmap(u64(address), size);
     return -ENOMEM;
   }

@@ -58,8 +58,8 @@ i64 sys_madvise(Kernel&, Call& call) {
   // Advice that may be ignored; free (8) too: the pages merely stay.
   constexpr u32 kHarmless[] = {0, 1, 2, 3, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23};
   const u32 advice = call.uint_arg(2);
-  const bool known = advice == kDontneed ||
-                     std::find(std::begin(kHarmless), std::end(kHarmless), advice) != std::end(kHarmless);
+  const bool known =
+      advice == kDontneed || std::find(std::begin(kHarmless), std::end(kHarmless), advice) != std::end(kHarmless);
   if (!known) return -EINVAL;
   Range range;
   if (const i64 error = page_range(call, -EINVAL, range)) return error;
@@ -86,8 +86,7 @@ i64 sys_mincore(Kernel& kernel, Call& call) {
 i64 sys_msync(Kernel&, Call& call) {
   constexpr u32 kAsync = 1, kInvalidate = 2, kSync = 4;
   const u32 flags = call.uint_arg(2);
-  if ((flags & ~(kAsync | kInvalidate | kSync)) != 0 || (flags & (kAsync | kSync)) == (kAsync | kSync))
-    return -EINVAL;
+  if ((flags & ~(kAsync | kInvalidate | kSync)) != 0 || (flags & (kAsync | kSync)) == (kAsync | kSync)) return -EINVAL;
   Range range;
   if (const i64 error = page_range(call, -ENOMEM, range)) return error;
   return all_mapped(call, range) ? 0 : -ENOMEM;

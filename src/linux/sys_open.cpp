@@ -102,8 +102,7 @@ i64 sys_openat(Kernel& kernel, Call& call) {
   const Provided which = provided_file(path);
   if (which != Provided::kNone) return open_ours(kernel, call.memory, which, flags);
   const i64 fd = open_in_root(kernel, path, flags, call.uint_arg(3));
-  if (fd == -ENOENT && names_program(kernel, path))
-    return open_ours(kernel, call.memory, Provided::kProgram, flags);
+  if (fd == -ENOENT && names_program(kernel, path)) return open_ours(kernel, call.memory, Provided::kProgram, flags);
   return fd;
 }
 
@@ -114,8 +113,10 @@ i64 sys_close_range(Kernel& kernel, Call& call) {
   const u32 first = call.uint_arg(0), last = call.uint_arg(1), flags = call.uint_arg(2);
   if ((flags & ~(kUnshare | kCloexec)) != 0 || first > last) return -EINVAL;
   for (u64 fd = first; fd <= last && fd < FileTable::kMaxFiles; ++fd) {
-    if (!(flags & kCloexec)) kernel.files.close(fd);
-    else if (auto* entry = kernel.files.entry(fd)) entry->close_on_exec = true;
+    if (!(flags & kCloexec))
+      kernel.files.close(fd);
+    else if (auto* entry = kernel.files.entry(fd))
+      entry->close_on_exec = true;
   }
   return 0;
 }
@@ -139,8 +140,7 @@ i64 sys_pipe2(Kernel& kernel, Call& call) {
   HostFd read_end(host[0]), write_end(host[1]);
   const i64 first = add_file(kernel, read_end.release(), OpenFile::Kind::kPipe, false, flags | kOpenReadOnly);
   if (first < 0) return first;
-  const i64 second =
-      add_file(kernel, write_end.release(), OpenFile::Kind::kPipe, false, flags | kOpenWriteOnly);
+  const i64 second = add_file(kernel, write_end.release(), OpenFile::Kind::kPipe, false, flags | kOpenWriteOnly);
   const std::array<i32, 2> fds = {i32(first), i32(second)};
   if (second >= 0 && copy_out(call.memory, call.a[0], fds)) return 0;
   kernel.files.close(u64(first));

@@ -23,9 +23,12 @@ struct Waiting {
     short now = 0;
     if (fd >= 0) {
       const auto file = kernel.files.get(u32(fd));
-      if (!file || file->path_only) now = POLLNVAL;
-      else if (!file->may_wait()) now = short(events & (POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM));
-      else one.fd = file->host_fd;
+      if (!file || file->path_only)
+        now = POLLNVAL;
+      else if (!file->may_wait())
+        now = short(events & (POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM));
+      else
+        one.fd = file->host_fd;
       if (one.fd >= 0 && file->kind == OpenFile::Kind::kStream) external = true;
     }
     host.push_back(one);
@@ -145,8 +148,7 @@ i64 sys_pselect6(Kernel& kernel, Call& call) {
   Selection selection;
   for (std::size_t s = 0; s < 3; ++s) {
     const u64 pointer = call.a[1 + s];
-    if (pointer != 0 && bytes != 0 && !call.memory.read(pointer, selection.wanted[s].data(), bytes))
-      return -EFAULT;
+    if (pointer != 0 && bytes != 0 && !call.memory.read(pointer, selection.wanted[s].data(), bytes)) return -EFAULT;
   }
   Waiting waiting;
   if (const i64 error = collect(kernel, selection, count, waiting)) return error;
@@ -157,8 +159,7 @@ i64 sys_pselect6(Kernel& kernel, Call& call) {
   const i64 bits = fill_ready(selection, waiting);
   for (std::size_t s = 0; s < 3; ++s) {
     const u64 pointer = call.a[1 + s];
-    if (pointer != 0 && bytes != 0 && !call.memory.write(pointer, selection.ready[s].data(), bytes))
-      return -EFAULT;
+    if (pointer != 0 && bytes != 0 && !call.memory.write(pointer, selection.ready[s].data(), bytes)) return -EFAULT;
   }
   write_remaining(kernel, call, call.a[4], deadline);
   return bits;

@@ -109,8 +109,10 @@ i64 sys_sigaltstack(Kernel& kernel, Call& call) {
   const u64 sp = call.cpu.x[kSpSlot];
   SignalState& signals = kernel.signals;
   GuestStack before = signals.alternate;
-  if (signals.alternate.size == 0) before.flags |= kStackDisable;
-  else if (signals.on_alternate(sp)) before.flags |= kStackOnstack;
+  if (signals.alternate.size == 0)
+    before.flags |= kStackDisable;
+  else if (signals.on_alternate(sp))
+    before.flags |= kStackOnstack;
   if (call.a[0] != 0) {
     GuestStack stack{};
     if (!copy_in(call.memory, call.a[0], stack)) return -EFAULT;

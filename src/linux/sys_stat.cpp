@@ -57,8 +57,7 @@ i64 statfs_fd(Call& call, int host_fd, u64 pointer) {
 }
 
 i64 access_path(Kernel& kernel, Call& call, u32 mode, u32 flags) {
-  if ((mode & ~7u) != 0 || (flags & ~u32{kAtEaccess | kAtSymlinkNofollow | kAtEmptyPath}) != 0)
-    return -EINVAL;
+  if ((mode & ~7u) != 0 || (flags & ~u32{kAtEaccess | kAtSymlinkNofollow | kAtEmptyPath}) != 0) return -EINVAL;
   Target target;
   if (const i64 error = find_target(kernel, call, call.int_arg(0), call.a[1], flags, target)) return error;
   // The host's rights, through the host's name of the handle; what is not below the root is read only.
@@ -110,8 +109,7 @@ i64 sys_newfstatat(Kernel& kernel, Call& call) {
 i64 sys_statx(Kernel& kernel, Call& call) {
   constexpr u32 kReservedMask = 0x80000000u;
   const u32 flags = call.uint_arg(2), mask = call.uint_arg(3);
-  if ((flags & ~u32{kAtSymlinkNofollow | kAtNoAutomount | kAtEmptyPath | kAtStatxSyncType}) != 0)
-    return -EINVAL;
+  if ((flags & ~u32{kAtSymlinkNofollow | kAtNoAutomount | kAtEmptyPath | kAtStatxSyncType}) != 0) return -EINVAL;
   if ((mask & kReservedMask) != 0 || (flags & kAtStatxSyncType) == kAtStatxSyncType) return -EINVAL;
   Target target;
   if (const i64 error = find_target(kernel, call, call.int_arg(0), call.a[1], flags, target)) return error;
@@ -133,8 +131,6 @@ i64 sys_fstatfs(Kernel& kernel, Call& call) {
 }
 
 i64 sys_faccessat(Kernel& kernel, Call& call) { return access_path(kernel, call, call.uint_arg(2), 0); }
-i64 sys_faccessat2(Kernel& kernel, Call& call) {
-  return access_path(kernel, call, call.uint_arg(2), call.uint_arg(3));
-}
+i64 sys_faccessat2(Kernel& kernel, Call& call) { return access_path(kernel, call, call.uint_arg(2), call.uint_arg(3)); }
 
 }  // namespace kvrm::linux_abi

@@ -60,8 +60,7 @@ i64 sys_sysinfo(Kernel& kernel, Call& call) {
 i64 sys_getrandom(Kernel& kernel, Call& call) {
   constexpr u32 kNonblock = 1, kRandom = 2, kInsecure = 4;
   const u32 flags = call.uint_arg(2);
-  if ((flags & ~(kNonblock | kRandom | kInsecure)) != 0 ||
-      (flags & (kRandom | kInsecure)) == (kRandom | kInsecure))
+  if ((flags & ~(kNonblock | kRandom | kInsecure)) != 0 || (flags & (kRandom | kInsecure)) == (kRandom | kInsecure))
     return -EINVAL;
   const u64 total = std::min<u64>(call.a[1], 0x7fffffff);
   u64 done = 0;
@@ -110,8 +109,7 @@ i64 sys_prctl(Kernel& kernel, Call& call) {
     case kCapBoundRead: return call.a[1] > 40 ? -EINVAL : 0;
     case kSetTimerSlack: return 0;
     case kGetTimerSlack: return 50000;
-    case kSetNoNewPrivileges:
-      return call.a[1] == 1 && call.a[2] == 0 && call.a[3] == 0 && call.a[4] == 0 ? 0 : -EINVAL;
+    case kSetNoNewPrivileges: return call.a[1] == 1 && call.a[2] == 0 && call.a[3] == 0 && call.a[4] == 0 ? 0 : -EINVAL;
     case kGetNoNewPrivileges: return 1;  // there is no exec, so none will ever be gained
     default: return -EINVAL;
   }

@@ -63,8 +63,7 @@ GuestItimerval show_timer(const Kernel& kernel, const Cpu& cpu, const Timer& tim
 
 bool to_ns(const GuestTimespec& time, u64& ns) {
   if (time.seconds < 0 || time.nanoseconds < 0 || time.nanoseconds >= i64(kSecond)) return false;
-  ns = u64(time.seconds) >= kForever / kSecond ? kForever
-                                               : u64(time.seconds) * kSecond + u64(time.nanoseconds);
+  ns = u64(time.seconds) >= kForever / kSecond ? kForever : u64(time.seconds) * kSecond + u64(time.nanoseconds);
   return true;
 }
 

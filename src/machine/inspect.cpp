@@ -22,7 +22,7 @@ Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for a writer.
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return problem(std::strerror(errno));
-  struct stat facts {};
+  struct stat facts{};
   if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
     close(file);
     return problem(S_ISDIR(facts.st_mode) ? "is a folder, not a program" : "is not a regular file");

@@ -15,8 +15,8 @@ constexpr std::uint64_t page_down(std::uint64_t address) { return address & ~(kP
 
 Error bad_range(const char* what, std::uint64_t address, std::uint64_t size) {
   std::array<char, 128> text{};
-  std::snprintf(text.data(), text.size(), "%s: no %llu bytes at 0x%llx", what,
-                static_cast<unsigned long long>(size), static_cast<unsigned long long>(address));
+  std::snprintf(text.data(), text.size(), "%s: no %llu bytes at 0x%llx", what, static_cast<unsigned long long>(size),
+                static_cast<unsigned long long>(address));
   return Error{text.data()};
 }
 
@@ -63,8 +63,7 @@ Result<void> Machine::load_program(const Program& program) {
     options.env = program.env;
     options.exe_path = program.path;
     if (!program.root.empty()) options.root = program.root;
-    options.clock =
-        program.clock == Clock::kHost ? linux_abi::ClockSource::kHost : linux_abi::ClockSource::kVirtual;
+    options.clock = program.clock == Clock::kHost ? linux_abi::ClockSource::kHost : linux_abi::ClockSource::kVirtual;
     options.seed = program.seed;
     options.verbose = program.verbose;
     options.stdin_fd = program.standard_input;

@@ -73,8 +73,7 @@ bool AddressSpace::map(u64 address, u64 size, u32 protection) {
   return true;
 }
 
-bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const Image> image,
-                             u64 offset) {
+bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const Image> image, u64 offset) {
   if (!valid_range(address, size) || page_offset(offset) != 0) return false;
   insert(address, size, {0, protection, std::move(image), offset});
   return true;
@@ -98,7 +97,8 @@ bool AddressSpace::protect(u64 address, u64 size, u32 protection) {
        ++region) {
     region->second.protection = protection;
   }
-  for_each_entry(address, size, [&](u64, u64& entry) { entry = (entry & ~kPermissions) | (protection & kPermissions); });
+  for_each_entry(address, size,
+                 [&](u64, u64& entry) { entry = (entry & ~kPermissions) | (protection & kPermissions); });
   map_changed();
   return whole;
 }
@@ -319,9 +319,8 @@ SlowAccess AddressSpace::each_page(u64 address, u32 size, Access access, Copy co
 }
 
 SlowAccess AddressSpace::read_slow(u64 address, void* to, u32 size) {
-  return each_page(address, size, Access::kRead, [&](const u8* page, u64 done, u64 count) {
-    std::memcpy(static_cast<u8*>(to) + done, page, count);
-  });
+  return each_page(address, size, Access::kRead,
+                   [&](const u8* page, u64 done, u64 count) { std::memcpy(static_cast<u8*>(to) + done, page, count); });
 }
 
 SlowAccess AddressSpace::write_slow(u64 address, const void* from, u32 size) {

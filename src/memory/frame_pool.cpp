@@ -13,8 +13,7 @@ FramePool::~FramePool() {
 u8* FramePool::allocate() {
   if (in_use_ >= limit_frames_) return nullptr;
   if (free_.empty()) {
-    void* chunk = mmap(nullptr, kChunkFrames * kFrameBytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* chunk = mmap(nullptr, kChunkFrames * kFrameBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (chunk == MAP_FAILED) return nullptr;
     chunks_.push_back(static_cast<u8*>(chunk));
     for (u64 i = kChunkFrames; i-- > 0;) free_.push_back(chunks_.back() + i * kFrameBytes);

@@ -67,12 +67,14 @@ KVRM_INLINE bool signed_greater(T a, T b) {
 
 template <class M>
 KVRM_INLINE Trap LDSMAX(Cpu& cpu, M& memory, const isa::LDSMAX& op) {
-  return atomic_update(cpu, memory, op, [](auto old, auto operand) { return signed_greater(old, operand) ? old : operand; });
+  return atomic_update(cpu, memory, op,
+                       [](auto old, auto operand) { return signed_greater(old, operand) ? old : operand; });
 }
 
 template <class M>
 KVRM_INLINE Trap LDSMIN(Cpu& cpu, M& memory, const isa::LDSMIN& op) {
-  return atomic_update(cpu, memory, op, [](auto old, auto operand) { return signed_greater(old, operand) ? operand : old; });
+  return atomic_update(cpu, memory, op,
+                       [](auto old, auto operand) { return signed_greater(old, operand) ? operand : old; });
 }
 
 template <class M>

@@ -7,9 +7,7 @@ namespace kvrm::semantics {
 
 inline constexpr u64 kInstructionBytes = 4;
 
-KVRM_INLINE void branch_by(Cpu& cpu, i32 words) {
-  cpu.pc += static_cast<u64>(i64{words} * i64{kInstructionBytes});
-}
+KVRM_INLINE void branch_by(Cpu& cpu, i32 words) { cpu.pc += static_cast<u64>(i64{words} * i64{kInstructionBytes}); }
 
 KVRM_INLINE void branch_if(Cpu& cpu, bool taken, i32 words) {
   cpu.pc += taken ? static_cast<u64>(i64{words} * i64{kInstructionBytes}) : kInstructionBytes;

@@ -11,8 +11,7 @@ KVRM_INLINE void compare_if(Cpu& cpu, const Op& op, u64 second, bool negated) {
   if (!condition_holds(cpu, op.cond)) {
     set_nzcv(cpu, op.nzcv);
   } else if (op.sf) {
-    negated ? add_setting_flags<u64>(cpu, cpu.x[op.Rn], second)
-            : sub_setting_flags<u64>(cpu, cpu.x[op.Rn], second);
+    negated ? add_setting_flags<u64>(cpu, cpu.x[op.Rn], second) : sub_setting_flags<u64>(cpu, cpu.x[op.Rn], second);
   } else {
     negated ? add_setting_flags<u32>(cpu, read<u32>(cpu, op.Rn), static_cast<u32>(second))
             : sub_setting_flags<u32>(cpu, read<u32>(cpu, op.Rn), static_cast<u32>(second));

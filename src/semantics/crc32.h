@@ -12,7 +12,7 @@ inline constexpr u32 kCrc32c = 0x82f63b78;
 
 template <u32 kPolynomial, class T, class Op>
 KVRM_INLINE void crc32(Cpu& cpu, const Op& op) {
-  u64 remainder = read<u32>(cpu, op.Rn) ^ u64{read<T>(cpu, op.Rm)};
+  u64 remainder = read<u32>(cpu, op.Rn) ^ u64 { read<T>(cpu, op.Rm) };
   // One division step per bit of the data; the upper half shifts down into the 32-bit remainder.
   for (u32 bit = 0; bit < kBits<T>; ++bit) remainder = remainder >> 1 ^ (remainder & 1 ? kPolynomial : 0);
   write(cpu, op.Rd, static_cast<u32>(remainder));

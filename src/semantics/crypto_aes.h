@@ -50,9 +50,7 @@ KVRM_COLD inline U128 aes_substitute(u64 lo, u64 hi) {
 }
 
 // Every byte times x in the field.
-KVRM_INLINE u32 aes_double(u32 bytes) {
-  return (bytes & 0x7f7f7f7f) << 1 ^ (bytes >> 7 & 0x01010101) * 0x1b;
-}
+KVRM_INLINE u32 aes_double(u32 bytes) { return (bytes & 0x7f7f7f7f) << 1 ^ (bytes >> 7 & 0x01010101) * 0x1b; }
 
 // MixColumns of one column: the coefficients 2, 3, 1, 1 and their rotations.
 KVRM_INLINE u32 aes_mix(u32 column) {

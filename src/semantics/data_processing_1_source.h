@@ -34,8 +34,7 @@ KVRM_INLINE void REV_x(Cpu& cpu, M&, const isa::REV_x& op) {
 
 template <class M>
 KVRM_INLINE void CLZ(Cpu& cpu, M&, const isa::CLZ& op) {
-  write(cpu, op.Rd,
-        op.sf ? count_leading_zeros(cpu.x[op.Rn]) : count_leading_zeros(read<u32>(cpu, op.Rn)));
+  write(cpu, op.Rd, op.sf ? count_leading_zeros(cpu.x[op.Rn]) : count_leading_zeros(read<u32>(cpu, op.Rn)));
 }
 
 // The bits that equal the sign, the sign itself not counted.
@@ -47,8 +46,7 @@ KVRM_INLINE u32 count_leading_signs(T value) {
 
 template <class M>
 KVRM_INLINE void CLS(Cpu& cpu, M&, const isa::CLS& op) {
-  write(cpu, op.Rd,
-        op.sf ? count_leading_signs(cpu.x[op.Rn]) : count_leading_signs(read<u32>(cpu, op.Rn)));
+  write(cpu, op.Rd, op.sf ? count_leading_signs(cpu.x[op.Rn]) : count_leading_signs(read<u32>(cpu, op.Rn)));
 }
 
 }  // namespace kvrm::semantics

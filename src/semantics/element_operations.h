@@ -11,18 +11,36 @@ namespace kvrm::semantics {
 // The type of twice the width.
 template <class E>
 struct WideOf;
-template <> struct WideOf<u8> { using Type = u16; };
-template <> struct WideOf<u16> { using Type = u32; };
-template <> struct WideOf<u32> { using Type = u64; };
+template <>
+struct WideOf<u8> {
+  using Type = u16;
+};
+template <>
+struct WideOf<u16> {
+  using Type = u32;
+};
+template <>
+struct WideOf<u32> {
+  using Type = u64;
+};
 template <class E>
 using Wide = typename WideOf<E>::Type;
 
 // The type of half the width.
 template <class E>
 struct NarrowOf;
-template <> struct NarrowOf<u16> { using Type = u8; };
-template <> struct NarrowOf<u32> { using Type = u16; };
-template <> struct NarrowOf<u64> { using Type = u32; };
+template <>
+struct NarrowOf<u16> {
+  using Type = u8;
+};
+template <>
+struct NarrowOf<u32> {
+  using Type = u16;
+};
+template <>
+struct NarrowOf<u64> {
+  using Type = u32;
+};
 template <class E>
 using Narrow = typename NarrowOf<E>::Type;
 
@@ -75,8 +93,10 @@ KVRM_INLINE E subtract(E a, E b) {
 // Through u32, since the product of two u16 would be a signed int that overflows.
 template <class E>
 KVRM_INLINE E multiply(E a, E b) {
-  if constexpr (sizeof(E) < 4) return static_cast<E>(u32{a} * b);
-  else return a * b;
+  if constexpr (sizeof(E) < 4)
+    return static_cast<E>(u32{a} * b);
+  else
+    return a * b;
 }
 template <bool kSigned, class E>
 KVRM_INLINE Wide<E> multiply_long(E a, E b) {
@@ -100,8 +120,10 @@ KVRM_INLINE E absolute_difference(E a, E b) {
 // 0 <= amount < the width.
 template <bool kSigned, class E>
 KVRM_INLINE E shift_near_right(E value, u32 amount) {
-  if constexpr (kSigned) return static_cast<E>(as_signed(value) >> amount);
-  else return static_cast<E>(value >> amount);
+  if constexpr (kSigned)
+    return static_cast<E>(as_signed(value) >> amount);
+  else
+    return static_cast<E>(value >> amount);
 }
 // Shift right by an immediate, 1 <= amount <= the width. In two steps, since the whole width is too far for C++.
 template <bool kSigned, class E>
@@ -122,8 +144,10 @@ KVRM_INLINE E shift_right_maybe_rounding(E value, u32 amount) {
 // Shift left by an immediate, 0 <= amount < the width.
 template <class E>
 KVRM_INLINE E shift_left(E value, u32 amount) {
-  if constexpr (sizeof(E) < 4) return static_cast<E>(u32{value} << amount);
-  else return value << amount;
+  if constexpr (sizeof(E) < 4)
+    return static_cast<E>(u32{value} << amount);
+  else
+    return value << amount;
 }
 
 // SLI and SRI: the shifted value, with the bits it leaves open taken from old. 0 <= left < width, 1 <= right <= width.

@@ -30,16 +30,14 @@ KVRM_INLINE void FCMPE_s(Cpu& cpu, M&, const isa::FCMPE_s& op) {
 
 template <class M>
 KVRM_INLINE void FCMP_zero_s(Cpu& cpu, M&, const isa::FCMP_zero_s& op) {
-  with_float_type(op.ftype, [&]<class T>(T) KVRM_LAMBDA {
-    compare_scalars(cpu, read_float<T>(cpu, op.Vn), T{0}, false);
-  });
+  with_float_type(op.ftype,
+                  [&]<class T>(T) KVRM_LAMBDA { compare_scalars(cpu, read_float<T>(cpu, op.Vn), T{0}, false); });
 }
 
 template <class M>
 KVRM_INLINE void FCMPE_zero_s(Cpu& cpu, M&, const isa::FCMPE_zero_s& op) {
-  with_float_type(op.ftype, [&]<class T>(T) KVRM_LAMBDA {
-    compare_scalars(cpu, read_float<T>(cpu, op.Vn), T{0}, true);
-  });
+  with_float_type(op.ftype,
+                  [&]<class T>(T) KVRM_LAMBDA { compare_scalars(cpu, read_float<T>(cpu, op.Vn), T{0}, true); });
 }
 
 }  // namespace kvrm::semantics

@@ -1,7 +1,7 @@
 // Comparison, minimum and maximum.
 #pragma once
 
-#include "semantics/float.h"
+#include "semantics/float_format.h"
 #include "semantics/float_hardware.h"
 #include "semantics/float_round.h"
 

@@ -13,16 +13,14 @@ KVRM_INLINE void FMOV_s(Cpu& cpu, M&, const isa::FMOV_s& op) {
 
 template <class M>
 KVRM_INLINE void FABS_s(Cpu& cpu, M&, const isa::FABS_s& op) {
-  with_float_type(op.ftype, [&]<class T>(T) KVRM_LAMBDA {
-    write_float(cpu, op.Vd, float_abs(read_float<T>(cpu, op.Vn)));
-  });
+  with_float_type(op.ftype,
+                  [&]<class T>(T) KVRM_LAMBDA { write_float(cpu, op.Vd, float_abs(read_float<T>(cpu, op.Vn))); });
 }
 
 template <class M>
 KVRM_INLINE void FNEG_s(Cpu& cpu, M&, const isa::FNEG_s& op) {
-  with_float_type(op.ftype, [&]<class T>(T) KVRM_LAMBDA {
-    write_float(cpu, op.Vd, float_neg(read_float<T>(cpu, op.Vn)));
-  });
+  with_float_type(op.ftype,
+                  [&]<class T>(T) KVRM_LAMBDA { write_float(cpu, op.Vd, float_neg(read_float<T>(cpu, op.Vn))); });
 }
 
 template <class M>

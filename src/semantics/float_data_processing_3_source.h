@@ -12,8 +12,9 @@ template <class Op>
 KVRM_INLINE void fuse_scalars(Cpu& cpu, const Op& op, bool negate_addend, bool negate_product) {
   with_float_type(op.ftype, [&]<class T>(T) KVRM_LAMBDA {
     const T addend = read_float<T>(cpu, op.Va), a = read_float<T>(cpu, op.Vn), b = read_float<T>(cpu, op.Vm);
-    write_float(cpu, op.Vd, float_fma(negate_addend ? float_neg(addend) : addend, negate_product ? float_neg(a) : a, b,
-                                      float_mode(cpu)));
+    write_float(
+        cpu, op.Vd,
+        float_fma(negate_addend ? float_neg(addend) : addend, negate_product ? float_neg(a) : a, b, float_mode(cpu)));
   });
 }
 

@@ -33,6 +33,16 @@ struct FloatResult {
   u32 flags;
 };
 
+// What a comparison gives: the condition flags as four bits, N = 8, or one answer; and the exceptions.
+struct FloatOrder {
+  u8 nzcv;
+  u32 flags;
+};
+struct FloatTest {
+  bool holds;
+  u32 flags;
+};
+
 // The `mode` every operation takes: FPCR, and at FPSR's place of IXC whether inexact is sticky already. Where it is,
 // hardware may do the arithmetic: nobody can see that it does not report inexact.
 KVRM_INLINE u32 float_mode(const Cpu& cpu) { return cpu.fpcr | (cpu.fpsr & kInexact); }
@@ -61,14 +71,14 @@ inline constexpr u32 kFractionBits = FloatFormat<T>::kFractionBits;
 template <class T>
 inline constexpr u32 kExponentBits = kBits<T> - 1 - kFractionBits<T>;
 template <class T>
-inline constexpr i32 kExponentMax = (1 << kExponentBits<T>) - 1;  // of infinities and NaNs
+inline constexpr i32 kExponentMax = (1 << kExponentBits<T>)-1;  // of infinities and NaNs
 template <class T>
 inline constexpr i32 kBias = kExponentMax<T> / 2;
 
 template <class T>
 inline constexpr T kSignBit = static_cast<T>(T{1} << (kBits<T> - 1));
 template <class T>
-inline constexpr T kFractionMask = static_cast<T>((T{1} << kFractionBits<T>) - 1);
+inline constexpr T kFractionMask = static_cast<T>((T{1} << kFractionBits<T>)-1);
 template <class T>
 inline constexpr T kQuietBit = static_cast<T>(T{1} << (kFractionBits<T> - 1));
 template <class T>

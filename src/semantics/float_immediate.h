@@ -9,9 +9,8 @@ namespace kvrm::semantics {
 
 template <class M>
 KVRM_INLINE void FMOV_imm_s(Cpu& cpu, M&, const isa::FMOV_imm_s& op) {
-  with_float_type(op.ftype, [&]<class T>(T) KVRM_LAMBDA {
-    write_float(cpu, op.Vd, expand_float<T, kExponentBits<T>>(op.imm8));
-  });
+  with_float_type(op.ftype,
+                  [&]<class T>(T) KVRM_LAMBDA { write_float(cpu, op.Vd, expand_float<T, kExponentBits<T>>(op.imm8)); });
 }
 
 }  // namespace kvrm::semantics

@@ -48,7 +48,7 @@ KVRM_INLINE FloatResult<T> float_process_nans(T a, T b, u32 mode) {
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_process_nans(T a, T b, T c, u32 mode) {
-  const bool from_rest = float_is_signalling(a)   ? false
+  const bool from_rest = float_is_signalling(a)                             ? false
                          : float_is_signalling(b) || float_is_signalling(c) ? true
                                                                             : !float_is_nan(a);
   return from_rest ? float_process_nans(b, c, mode) : float_process_nan(a, mode);

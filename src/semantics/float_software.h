@@ -45,8 +45,8 @@ KVRM_INLINE FloatResult<T> float_sum(const FloatWideParts<W>& a, const FloatWide
   const bool swapped = a.exponent < b.exponent;
   const W x = swapped ? b.significand : a.significand;
   const i32 distance = a.exponent - b.exponent;
-  const W y = shift_right_sticky(swapped ? a.significand : b.significand,
-                                 static_cast<u32>(swapped ? -distance : distance));
+  const W y =
+      shift_right_sticky(swapped ? a.significand : b.significand, static_cast<u32>(swapped ? -distance : distance));
   const bool subtract = a.sign != b.sign;
   if (subtract && x == y) return {float_signed_zero<T>(rounding_of(mode) == Rounding::kDown), 0};
   const bool reversed = subtract && x < y;

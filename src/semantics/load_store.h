@@ -5,7 +5,7 @@
 #include "semantics/operands.h"
 #include "semantics/vector.h"
 
-#define KVRM_TRY(expression)                                        \
+#define KVRM_TRY(expression) \
   if (const Trap trap = (expression); KVRM_UNLIKELY(trap != Trap::kNone)) return trap
 
 namespace kvrm::semantics {
@@ -49,8 +49,7 @@ KVRM_INLINE Trap access_STRH(Cpu& cpu, M& memory, const Op& op, u64 address) {
 }
 template <class Op, class M>
 KVRM_INLINE Trap access_STR(Cpu& cpu, M& memory, const Op& op, u64 address) {
-  return op.sf ? store_register<u64>(cpu, memory, op.Rt, address)
-               : store_register<u32>(cpu, memory, op.Rt, address);
+  return op.sf ? store_register<u64>(cpu, memory, op.Rt, address) : store_register<u32>(cpu, memory, op.Rt, address);
 }
 template <class Op, class M>
 KVRM_INLINE Trap access_LDRB(Cpu& cpu, M& memory, const Op& op, u64 address) {
@@ -62,8 +61,7 @@ KVRM_INLINE Trap access_LDRH(Cpu& cpu, M& memory, const Op& op, u64 address) {
 }
 template <class Op, class M>
 KVRM_INLINE Trap access_LDR(Cpu& cpu, M& memory, const Op& op, u64 address) {
-  return op.sf ? load_register<u64>(cpu, memory, op.Rt, address)
-               : load_register<u32>(cpu, memory, op.Rt, address);
+  return op.sf ? load_register<u64>(cpu, memory, op.Rt, address) : load_register<u32>(cpu, memory, op.Rt, address);
 }
 template <class Op, class M>
 KVRM_INLINE Trap access_LDRSB(Cpu& cpu, M& memory, const Op& op, u64 address) {

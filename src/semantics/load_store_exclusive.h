@@ -1,5 +1,5 @@
-// Exclusive loads and stores. The monitor remembers address, size and the value loaded; a store succeeds if memory still
-// holds that value. Every engine and device then takes the same path.
+// Exclusive loads and stores. The monitor remembers address, size and the value loaded; a store succeeds if memory
+// still holds that value. Every engine and device then takes the same path.
 #pragma once
 
 #include "isa/a64_operands.h"

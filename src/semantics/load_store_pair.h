@@ -1,5 +1,5 @@
-// Load/store pair: one access of twice the size. Non-temporal forms are the same here. When both registers of a load are
-// one, which is unpredictable, the second wins.
+// Load/store pair: one access of twice the size. Non-temporal forms are the same here. When both registers of a load
+// are one, which is unpredictable, the second wins.
 #pragma once
 
 #include "isa/a64_operands.h"

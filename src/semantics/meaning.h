@@ -17,27 +17,27 @@ struct Meaning {
   static constexpr bool kImplemented = false;
 };
 
-#define KVRM_MEANING(name)                                                            \
-  template <>                                                                         \
-  struct Meaning<isa::name> {                                                         \
-    static constexpr bool kImplemented = true;                                        \
-    template <class M>                                                                \
-    static KVRM_INLINE Trap execute(Cpu& cpu, M& memory, const isa::name& op) {       \
-      if constexpr (__is_same(decltype(name(cpu, memory, op)), void)) {               \
-        name(cpu, memory, op);                                                        \
-        return Trap::kNone;                                                           \
-      } else {                                                                        \
-        return name(cpu, memory, op);                                                 \
-      }                                                                               \
-    }                                                                                 \
+#define KVRM_MEANING(name)                                                      \
+  template <>                                                                   \
+  struct Meaning<isa::name> {                                                   \
+    static constexpr bool kImplemented = true;                                  \
+    template <class M>                                                          \
+    static KVRM_INLINE Trap execute(Cpu& cpu, M& memory, const isa::name& op) { \
+      if constexpr (__is_same(decltype(name(cpu, memory, op)), void)) {         \
+        name(cpu, memory, op);                                                  \
+        return Trap::kNone;                                                     \
+      } else {                                                                  \
+        return name(cpu, memory, op);                                           \
+      }                                                                         \
+    }                                                                           \
   };
 KVRM_FOR_EACH_IMPLEMENTED_ROW(KVRM_MEANING)
 #undef KVRM_MEANING
 
 // Rows that read or write pc: everything that is not flow next, and the PC-relative groups.
 template <class Op>
-inline constexpr bool kUsesPc = isa::facts(Op::kRow).flow != isa::Flow::kNext ||
-                                isa::facts(Op::kRow).group == isa::Group::kPcRelative ||
-                                isa::facts(Op::kRow).group == isa::Group::kLoadLiteral;
+inline constexpr bool kUsesPc =
+    isa::facts(Op::kRow).flow != isa::Flow::kNext || isa::facts(Op::kRow).group == isa::Group::kPcRelative ||
+    isa::facts(Op::kRow).group == isa::Group::kLoadLiteral;
 
 }  // namespace kvrm::semantics

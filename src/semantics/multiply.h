@@ -51,8 +51,7 @@ KVRM_INLINE void UMSUBL(Cpu& cpu, M&, const isa::UMSUBL& op) {
 
 template <class M>
 KVRM_INLINE void SMULH(Cpu& cpu, M&, const isa::SMULH& op) {
-  const Signed128 product =
-      static_cast<Signed128>(static_cast<i64>(cpu.x[op.Rn])) * static_cast<i64>(cpu.x[op.Rm]);
+  const Signed128 product = static_cast<Signed128>(static_cast<i64>(cpu.x[op.Rn])) * static_cast<i64>(cpu.x[op.Rm]);
   write(cpu, op.Rd, static_cast<u64>(product >> 64));
 }
 

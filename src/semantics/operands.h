@@ -33,8 +33,7 @@ KVRM_INLINE u64 bitmask_immediate(u8 n, u8 imms, u8 immr) {
   const u32 run = (imms & (size - 1)) + 1;
   const u32 rotation = immr & (size - 1);
   const u64 ones = low_ones(run);
-  const u64 element =
-      rotation ? (ones >> rotation | ones << (size - rotation)) & low_ones(size) : ones;
+  const u64 element = rotation ? (ones >> rotation | ones << (size - rotation)) & low_ones(size) : ones;
   // Dividing all ones by the element's ones gives 1 at the bottom of each repetition.
   return element * (~u64{0} / low_ones(size));
 }

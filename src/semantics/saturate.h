@@ -105,8 +105,7 @@ KVRM_INLINE Saturated<Narrow<W>> saturating_narrow(W value) {
 // SQSHRN, SQSHRUN, UQSHRN and the rounding ones: 1 <= amount <= the narrow width.
 template <bool kFromSigned, bool kToSigned, bool kRounding, class W>
 KVRM_INLINE Saturated<Narrow<W>> saturating_shift_right_narrow(W value, u32 amount) {
-  return saturating_narrow<kFromSigned, kToSigned>(
-      shift_right_maybe_rounding<kFromSigned, kRounding>(value, amount));
+  return saturating_narrow<kFromSigned, kToSigned>(shift_right_maybe_rounding<kFromSigned, kRounding>(value, amount));
 }
 
 // --- shifts to the left ---

@@ -10,8 +10,7 @@ template <class Op>
 KVRM_INLINE void shift_by_register(Cpu& cpu, const Op& op, ShiftKind kind) {
   const u32 amount = read<u32>(cpu, op.Rm);
   write(cpu, op.Rd,
-        op.sf ? shift<u64>(cpu.x[op.Rn], kind, amount & 63)
-              : shift<u32>(read<u32>(cpu, op.Rn), kind, amount & 31));
+        op.sf ? shift<u64>(cpu.x[op.Rn], kind, amount & 63) : shift<u32>(read<u32>(cpu, op.Rn), kind, amount & 31));
 }
 
 template <class M>

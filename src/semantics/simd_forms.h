@@ -59,9 +59,8 @@ KVRM_INLINE U128 long_source(const U128& value, bool second) {
 template <Size kLeast, Size kMost, class Op, class F>
 KVRM_INLINE void unary(Cpu& cpu, const Op& op, u32 size, F f) {
   const U128 n = cpu.q[op.Vn];
-  write_vector(cpu, op, by_size<kLeast, kMost>(size, [&]<class E>(E) KVRM_LAMBDA {
-    return map<E>(f, Elements<E>(n));
-  }));
+  write_vector(cpu, op,
+               by_size<kLeast, kMost>(size, [&]<class E>(E) KVRM_LAMBDA { return map<E>(f, Elements<E>(n)); }));
 }
 
 // d[i] = f(d[i], n[i])
@@ -70,8 +69,8 @@ KVRM_INLINE void unary_onto(Cpu& cpu, const Op& op, u32 size, F f) {
   const U128 n = cpu.q[op.Vn];
   const U128 d = cpu.q[op.Vd];
   write_vector(cpu, op, by_size<kLeast, kMost>(size, [&]<class E>(E) KVRM_LAMBDA {
-    return map<E>(f, Elements<E>(d), Elements<E>(n));
-  }));
+                 return map<E>(f, Elements<E>(d), Elements<E>(n));
+               }));
 }
 
 // d[i] = f(n[i], m[i])
@@ -80,8 +79,8 @@ KVRM_INLINE void binary(Cpu& cpu, const Op& op, F f) {
   const U128 n = cpu.q[op.Vn];
   const U128 m = cpu.q[op.Vm];
   write_vector(cpu, op, by_size<kLeast, kMost>(op.size, [&]<class E>(E) KVRM_LAMBDA {
-    return map<E>(f, Elements<E>(n), Elements<E>(m));
-  }));
+                 return map<E>(f, Elements<E>(n), Elements<E>(m));
+               }));
 }
 
 // d[i] = f(d[i], n[i], m[i])
@@ -91,8 +90,8 @@ KVRM_INLINE void binary_onto(Cpu& cpu, const Op& op, F f) {
   const U128 m = cpu.q[op.Vm];
   const U128 d = cpu.q[op.Vd];
   write_vector(cpu, op, by_size<kLeast, kMost>(op.size, [&]<class E>(E) KVRM_LAMBDA {
-    return map<E>(f, Elements<E>(d), Elements<E>(n), Elements<E>(m));
-  }));
+                 return map<E>(f, Elements<E>(d), Elements<E>(n), Elements<E>(m));
+               }));
 }
 
 // f of neighbouring pairs of n, then of m.
@@ -100,9 +99,8 @@ template <Size kLeast, Size kMost, class Op, class F>
 KVRM_INLINE void pairwise(Cpu& cpu, const Op& op, F f) {
   const U128 n = cpu.q[op.Vn];
   const U128 m = cpu.q[op.Vm];
-  write_vector(cpu, op, by_size<kLeast, kMost>(op.size, [&]<class E>(E) KVRM_LAMBDA {
-    return map_pairs<E>(n, m, op.Q, f);
-  }));
+  write_vector(cpu, op,
+               by_size<kLeast, kMost>(op.size, [&]<class E>(E) KVRM_LAMBDA { return map_pairs<E>(n, m, op.Q, f); }));
 }
 
 // f on both halves of the registers, with the old destination as third operand.
@@ -120,9 +118,8 @@ KVRM_INLINE void bitwise(Cpu& cpu, const Op& op, F f) {
 template <Size kLeast, Size kMost, class Op, class F>
 KVRM_INLINE void unary_long(Cpu& cpu, const Op& op, u32 size, F f) {
   const U128 n = long_source(cpu.q[op.Vn], op.Q);
-  write_long(cpu, op, by_size<kLeast, kMost>(size, [&]<class N>(N) KVRM_LAMBDA {
-    return map<Wide<N>>(f, Elements<N>(n));
-  }));
+  write_long(cpu, op,
+             by_size<kLeast, kMost>(size, [&]<class N>(N) KVRM_LAMBDA { return map<Wide<N>>(f, Elements<N>(n)); }));
 }
 
 // W d[i] = f(N n[i], N m[i])
@@ -131,8 +128,8 @@ KVRM_INLINE void binary_long(Cpu& cpu, const Op& op, F f) {
   const U128 n = long_source(cpu.q[op.Vn], op.Q);
   const U128 m = long_source(cpu.q[op.Vm], op.Q);
   write_long(cpu, op, by_size<kLeast, kMost>(op.size, [&]<class N>(N) KVRM_LAMBDA {
-    return map<Wide<N>>(f, Elements<N>(n), Elements<N>(m));
-  }));
+               return map<Wide<N>>(f, Elements<N>(n), Elements<N>(m));
+             }));
 }
 
 // W d[i] = f(W d[i], N n[i], N m[i])
@@ -142,8 +139,8 @@ KVRM_INLINE void binary_long_onto(Cpu& cpu, const Op& op, F f) {
   const U128 m = long_source(cpu.q[op.Vm], op.Q);
   const U128 d = cpu.q[op.Vd];
   write_long(cpu, op, by_size<kLeast, kMost>(op.size, [&]<class N>(N) KVRM_LAMBDA {
-    return map<Wide<N>>(f, Elements<Wide<N>>(d), Elements<N>(n), Elements<N>(m));
-  }));
+               return map<Wide<N>>(f, Elements<Wide<N>>(d), Elements<N>(n), Elements<N>(m));
+             }));
 }
 
 // W d[i] = f(W n[i], N m[i])
@@ -152,8 +149,8 @@ KVRM_INLINE void binary_wide(Cpu& cpu, const Op& op, F f) {
   const U128 n = cpu.q[op.Vn];
   const U128 m = long_source(cpu.q[op.Vm], op.Q);
   write_long(cpu, op, by_size<Size::kB, Size::kS>(op.size, [&]<class N>(N) KVRM_LAMBDA {
-    return map<Wide<N>>(f, Elements<Wide<N>>(n), Elements<N>(m));
-  }));
+               return map<Wide<N>>(f, Elements<Wide<N>>(n), Elements<N>(m));
+             }));
 }
 
 // N d[i] = f(W n[i])
@@ -161,8 +158,8 @@ template <class Op, class F>
 KVRM_INLINE void unary_narrow(Cpu& cpu, const Op& op, u32 size, F f) {
   const U128 n = cpu.q[op.Vn];
   write_narrow(cpu, op, by_size<Size::kB, Size::kS>(size, [&]<class N>(N) KVRM_LAMBDA {
-    return map<N>(f, Elements<Wide<N>>(n));
-  }));
+                 return map<N>(f, Elements<Wide<N>>(n));
+               }));
 }
 
 // N d[i] = f(W n[i], W m[i])
@@ -171,8 +168,8 @@ KVRM_INLINE void binary_narrow(Cpu& cpu, const Op& op, F f) {
   const U128 n = cpu.q[op.Vn];
   const U128 m = cpu.q[op.Vm];
   write_narrow(cpu, op, by_size<Size::kB, Size::kS>(op.size, [&]<class N>(N) KVRM_LAMBDA {
-    return map<N>(f, Elements<Wide<N>>(n), Elements<Wide<N>>(m));
-  }));
+                 return map<N>(f, Elements<Wide<N>>(n), Elements<Wide<N>>(m));
+               }));
 }
 
 }  // namespace kvrm::semantics

@@ -57,7 +57,7 @@ KVRM_INLINE Trap store_consecutive(Cpu& cpu, M& memory, u8 from, u64 address) {
 template <class E, u32 kRegisters, bool kWhole, class M>
 KVRM_INLINE Trap load_interleaved_of(Cpu& cpu, M& memory, u8 to, u64 address) {
   constexpr u32 kElements = (kWhole ? 16 : 8) / sizeof(E);
-  Halves<kRegisters * (kWhole ? 2 : 1)> halves{};
+  Halves<kRegisters*(kWhole ? 2 : 1)> halves{};
   KVRM_TRY(memory.load(cpu, address, halves));
 #pragma GCC unroll 4
   for (u32 r = 0; r < kRegisters; ++r) {
@@ -74,7 +74,7 @@ KVRM_INLINE Trap load_interleaved_of(Cpu& cpu, M& memory, u8 to, u64 address) {
 template <class E, u32 kRegisters, bool kWhole, class M>
 KVRM_INLINE Trap store_interleaved_of(Cpu& cpu, M& memory, u8 from, u64 address) {
   constexpr u32 kElements = (kWhole ? 16 : 8) / sizeof(E);
-  Halves<kRegisters * (kWhole ? 2 : 1)> halves{};
+  Halves<kRegisters*(kWhole ? 2 : 1)> halves{};
 #pragma GCC unroll 4
   for (u32 r = 0; r < kRegisters; ++r) {
     const U128 value = cpu.q[next_vector(from, r)];

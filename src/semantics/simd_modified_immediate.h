@@ -29,7 +29,8 @@ KVRM_INLINE T expand_float(u8 imm8) {
   constexpr u32 kFractionBits = kBits<T> - 1 - kExponentBits;
   const u64 sign = imm8 >> 7;
   const u64 high = imm8 >> 6 & 1;
-  const u64 exponent = (high ^ 1) << (kExponentBits - 1) | (high ? low_ones(kExponentBits - 3) << 2 : 0) | (imm8 >> 4 & 3);
+  const u64 exponent =
+      (high ^ 1) << (kExponentBits - 1) | (high ? low_ones(kExponentBits - 3) << 2 : 0) | (imm8 >> 4 & 3);
   const u64 fraction = imm8 & 15;
   return static_cast<T>(sign << (kBits<T> - 1) | exponent << kFractionBits | fraction << (kFractionBits - 4));
 }

@@ -26,8 +26,7 @@ template <class Op, class F>
 KVRM_INLINE void permute(Cpu& cpu, const Op& op, F f) {
   const U128 n = cpu.q[op.Vn];
   const U128 m = cpu.q[op.Vm];
-  const U128 result =
-      by_size<Size::kB, Size::kD>(op.size, [&]<class E>(E type) KVRM_LAMBDA { return f(n, m, type); });
+  const U128 result = by_size<Size::kB, Size::kD>(op.size, [&]<class E>(E type) KVRM_LAMBDA { return f(n, m, type); });
   cpu.q[op.Vd] = keep_half(result, op.Q);
 }
 

@@ -35,15 +35,19 @@ inline constexpr u32 kScalarD = static_cast<u32>(Size::kD);
 
 template <class Op>
 KVRM_INLINE u32 scalar_size(const Op& op) {
-  if constexpr (requires { op.size; }) return op.size;
-  else return kScalarD;
+  if constexpr (requires { op.size; })
+    return op.size;
+  else
+    return kScalarD;
 }
 
 // The second source: element 0 of Vm, or the one that the row's index names.
 template <class Op>
 KVRM_INLINE u64 scalar_second(const Cpu& cpu, const Op& op) {
-  if constexpr (requires { op.H; }) return indexed_element(cpu, op);
-  else return cpu.q[op.Vm].lo;
+  if constexpr (requires { op.H; })
+    return indexed_element(cpu, op);
+  else
+    return cpu.q[op.Vm].lo;
 }
 
 // --- results as wide as the sources ---
@@ -53,8 +57,8 @@ template <Size kLeast, Size kMost, class Op, class F>
 KVRM_INLINE void scalar_unary(Cpu& cpu, const Op& op, u32 size, F f) {
   const u64 n = cpu.q[op.Vn].lo;
   write_scalar(cpu, op, by_size<kLeast, kMost>(size, [&]<class E>(E) KVRM_LAMBDA {
-    return extend_scalar(f(static_cast<E>(n)));
-  }));
+                 return extend_scalar(f(static_cast<E>(n)));
+               }));
 }
 
 // d = f(d, n)
@@ -63,8 +67,8 @@ KVRM_INLINE void scalar_unary_onto(Cpu& cpu, const Op& op, u32 size, F f) {
   const u64 n = cpu.q[op.Vn].lo;
   const u64 d = cpu.q[op.Vd].lo;
   write_scalar(cpu, op, by_size<kLeast, kMost>(size, [&]<class E>(E) KVRM_LAMBDA {
-    return extend_scalar(f(static_cast<E>(d), static_cast<E>(n)));
-  }));
+                 return extend_scalar(f(static_cast<E>(d), static_cast<E>(n)));
+               }));
 }
 
 // d = f(n, m)
@@ -73,8 +77,8 @@ KVRM_INLINE void scalar_binary(Cpu& cpu, const Op& op, F f) {
   const u64 n = cpu.q[op.Vn].lo;
   const u64 m = scalar_second(cpu, op);
   write_scalar(cpu, op, by_size<kLeast, kMost>(scalar_size(op), [&]<class E>(E) KVRM_LAMBDA {
-    return extend_scalar(f(static_cast<E>(n), static_cast<E>(m)));
-  }));
+                 return extend_scalar(f(static_cast<E>(n), static_cast<E>(m)));
+               }));
 }
 
 // d = f(d, n, m)
@@ -84,8 +88,8 @@ KVRM_INLINE void scalar_binary_onto(Cpu& cpu, const Op& op, F f) {
   const u64 m = scalar_second(cpu, op);
   const u64 d = cpu.q[op.Vd].lo;
   write_scalar(cpu, op, by_size<kLeast, kMost>(scalar_size(op), [&]<class E>(E) KVRM_LAMBDA {
-    return extend_scalar(f(static_cast<E>(d), static_cast<E>(n), static_cast<E>(m)));
-  }));
+                 return extend_scalar(f(static_cast<E>(d), static_cast<E>(n), static_cast<E>(m)));
+               }));
 }
 
 // --- long and narrow: size is that of the narrow element N, W is twice as wide ---
@@ -95,8 +99,8 @@ template <class Op, class F>
 KVRM_INLINE void scalar_unary_narrow(Cpu& cpu, const Op& op, u32 size, F f) {
   const u64 n = cpu.q[op.Vn].lo;
   write_scalar(cpu, op, by_size<Size::kB, Size::kS>(size, [&]<class N>(N) KVRM_LAMBDA {
-    return extend_scalar(f(static_cast<Wide<N>>(n)));
-  }));
+                 return extend_scalar(f(static_cast<Wide<N>>(n)));
+               }));
 }
 
 // W d = f(W d, N n, N m)
@@ -106,17 +110,16 @@ KVRM_INLINE void scalar_binary_long_onto(Cpu& cpu, const Op& op, F f) {
   const u64 m = scalar_second(cpu, op);
   const u64 d = cpu.q[op.Vd].lo;
   write_scalar(cpu, op, by_size<Size::kH, Size::kS>(op.size, [&]<class N>(N) KVRM_LAMBDA {
-    return extend_scalar(f(static_cast<Wide<N>>(d), static_cast<N>(n), static_cast<N>(m)));
-  }));
+                 return extend_scalar(f(static_cast<Wide<N>>(d), static_cast<N>(n), static_cast<N>(m)));
+               }));
 }
 
 // --- the products that scalar three same, three different and by element have in common ---
 
 template <bool kRounding, class Op>
 KVRM_INLINE void scalar_multiply_high(Cpu& cpu, const Op& op) {
-  scalar_binary<Size::kH, Size::kS>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return saturating_doubling_multiply_high<kRounding>(n, m);
-  });
+  scalar_binary<Size::kH, Size::kS>(
+      cpu, op, []<class E>(E n, E m) KVRM_LAMBDA { return saturating_doubling_multiply_high<kRounding>(n, m); });
 }
 
 template <bool kSubtract, class Op>
@@ -128,9 +131,8 @@ KVRM_INLINE void scalar_multiply_accumulate_high(Cpu& cpu, const Op& op) {
 
 template <class Op>
 KVRM_INLINE void scalar_multiply_long(Cpu& cpu, const Op& op) {
-  scalar_binary<Size::kH, Size::kS>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return saturating_doubling_multiply_long(n, m);
-  });
+  scalar_binary<Size::kH, Size::kS>(
+      cpu, op, []<class E>(E n, E m) KVRM_LAMBDA { return saturating_doubling_multiply_long(n, m); });
 }
 
 template <bool kSubtract, class Op>

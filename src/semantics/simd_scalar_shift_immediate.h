@@ -23,9 +23,8 @@ KVRM_INLINE void scalar_shift_right_onto(Cpu& cpu, const Op& op, F f) {
 template <class Op, class F>
 KVRM_INLINE void scalar_saturating_shift_left(Cpu& cpu, const Op& op, F f) {
   const u32 amount = left_amount(op);
-  scalar_unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [&]<class E>(E n) KVRM_LAMBDA {
-    return f(n, amount);
-  });
+  scalar_unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh),
+                                   [&]<class E>(E n) KVRM_LAMBDA { return f(n, amount); });
 }
 
 // Shifts to the right that narrow.
@@ -59,37 +58,32 @@ KVRM_INLINE void URSHR_sv(Cpu& cpu, M&, const isa::URSHR_sv& op) {
 
 template <class M>
 KVRM_INLINE void SSRA_sv(Cpu& cpu, M&, const isa::SSRA_sv& op) {
-  scalar_shift_right_onto(cpu, op, [](u64 d, u64 n, u32 amount) KVRM_LAMBDA {
-    return add(d, shift_right<true>(n, amount));
-  });
+  scalar_shift_right_onto(cpu, op,
+                          [](u64 d, u64 n, u32 amount) KVRM_LAMBDA { return add(d, shift_right<true>(n, amount)); });
 }
 
 template <class M>
 KVRM_INLINE void USRA_sv(Cpu& cpu, M&, const isa::USRA_sv& op) {
-  scalar_shift_right_onto(cpu, op, [](u64 d, u64 n, u32 amount) KVRM_LAMBDA {
-    return add(d, shift_right<false>(n, amount));
-  });
+  scalar_shift_right_onto(cpu, op,
+                          [](u64 d, u64 n, u32 amount) KVRM_LAMBDA { return add(d, shift_right<false>(n, amount)); });
 }
 
 template <class M>
 KVRM_INLINE void SRSRA_sv(Cpu& cpu, M&, const isa::SRSRA_sv& op) {
-  scalar_shift_right_onto(cpu, op, [](u64 d, u64 n, u32 amount) KVRM_LAMBDA {
-    return add(d, rounding_shift_right<true>(n, amount));
-  });
+  scalar_shift_right_onto(
+      cpu, op, [](u64 d, u64 n, u32 amount) KVRM_LAMBDA { return add(d, rounding_shift_right<true>(n, amount)); });
 }
 
 template <class M>
 KVRM_INLINE void URSRA_sv(Cpu& cpu, M&, const isa::URSRA_sv& op) {
-  scalar_shift_right_onto(cpu, op, [](u64 d, u64 n, u32 amount) KVRM_LAMBDA {
-    return add(d, rounding_shift_right<false>(n, amount));
-  });
+  scalar_shift_right_onto(
+      cpu, op, [](u64 d, u64 n, u32 amount) KVRM_LAMBDA { return add(d, rounding_shift_right<false>(n, amount)); });
 }
 
 template <class M>
 KVRM_INLINE void SRI_sv(Cpu& cpu, M&, const isa::SRI_sv& op) {
-  scalar_shift_right_onto(cpu, op, [](u64 d, u64 n, u32 amount) KVRM_LAMBDA {
-    return shift_right_insert(d, n, amount);
-  });
+  scalar_shift_right_onto(cpu, op,
+                          [](u64 d, u64 n, u32 amount) KVRM_LAMBDA { return shift_right_insert(d, n, amount); });
 }
 
 template <class M>
@@ -107,23 +101,20 @@ KVRM_INLINE void SLI_sv(Cpu& cpu, M&, const isa::SLI_sv& op) {
 
 template <class M>
 KVRM_INLINE void SQSHL_imm_sv(Cpu& cpu, M&, const isa::SQSHL_imm_sv& op) {
-  scalar_saturating_shift_left(cpu, op, []<class E>(E n, u32 amount) KVRM_LAMBDA {
-    return saturating_shift_left<true>(n, amount);
-  });
+  scalar_saturating_shift_left(
+      cpu, op, []<class E>(E n, u32 amount) KVRM_LAMBDA { return saturating_shift_left<true>(n, amount); });
 }
 
 template <class M>
 KVRM_INLINE void UQSHL_imm_sv(Cpu& cpu, M&, const isa::UQSHL_imm_sv& op) {
-  scalar_saturating_shift_left(cpu, op, []<class E>(E n, u32 amount) KVRM_LAMBDA {
-    return saturating_shift_left<false>(n, amount);
-  });
+  scalar_saturating_shift_left(
+      cpu, op, []<class E>(E n, u32 amount) KVRM_LAMBDA { return saturating_shift_left<false>(n, amount); });
 }
 
 template <class M>
 KVRM_INLINE void SQSHLU_sv(Cpu& cpu, M&, const isa::SQSHLU_sv& op) {
-  scalar_saturating_shift_left(cpu, op, []<class E>(E n, u32 amount) KVRM_LAMBDA {
-    return saturating_shift_left_unsigned(n, amount);
-  });
+  scalar_saturating_shift_left(
+      cpu, op, []<class E>(E n, u32 amount) KVRM_LAMBDA { return saturating_shift_left_unsigned(n, amount); });
 }
 
 template <class M>

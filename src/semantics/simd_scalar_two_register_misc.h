@@ -8,16 +8,14 @@ namespace kvrm::semantics {
 
 template <class M>
 KVRM_INLINE void SUQADD_sv(Cpu& cpu, M&, const isa::SUQADD_sv& op) {
-  scalar_unary_onto<Size::kB, Size::kD>(cpu, op, op.size, []<class E>(E d, E n) KVRM_LAMBDA {
-    return saturating_add_unsigned_to_signed(d, n);
-  });
+  scalar_unary_onto<Size::kB, Size::kD>(
+      cpu, op, op.size, []<class E>(E d, E n) KVRM_LAMBDA { return saturating_add_unsigned_to_signed(d, n); });
 }
 
 template <class M>
 KVRM_INLINE void USQADD_sv(Cpu& cpu, M&, const isa::USQADD_sv& op) {
-  scalar_unary_onto<Size::kB, Size::kD>(cpu, op, op.size, []<class E>(E d, E n) KVRM_LAMBDA {
-    return saturating_add_signed_to_unsigned(d, n);
-  });
+  scalar_unary_onto<Size::kB, Size::kD>(
+      cpu, op, op.size, []<class E>(E d, E n) KVRM_LAMBDA { return saturating_add_signed_to_unsigned(d, n); });
 }
 
 template <class M>
@@ -32,16 +30,14 @@ KVRM_INLINE void SQNEG_sv(Cpu& cpu, M&, const isa::SQNEG_sv& op) {
 
 template <class M>
 KVRM_INLINE void CMGT_zero_sv(Cpu& cpu, M&, const isa::CMGT_zero_sv& op) {
-  scalar_unary<Size::kD, Size::kD>(cpu, op, kScalarD, [](u64 n) KVRM_LAMBDA {
-    return all_ones_if<u64>(signed_less(u64{0}, n));
-  });
+  scalar_unary<Size::kD, Size::kD>(cpu, op, kScalarD,
+                                   [](u64 n) KVRM_LAMBDA { return all_ones_if<u64>(signed_less(u64{0}, n)); });
 }
 
 template <class M>
 KVRM_INLINE void CMGE_zero_sv(Cpu& cpu, M&, const isa::CMGE_zero_sv& op) {
-  scalar_unary<Size::kD, Size::kD>(cpu, op, kScalarD, [](u64 n) KVRM_LAMBDA {
-    return all_ones_if<u64>(!signed_less(n, u64{0}));
-  });
+  scalar_unary<Size::kD, Size::kD>(cpu, op, kScalarD,
+                                   [](u64 n) KVRM_LAMBDA { return all_ones_if<u64>(!signed_less(n, u64{0})); });
 }
 
 template <class M>
@@ -51,16 +47,14 @@ KVRM_INLINE void CMEQ_zero_sv(Cpu& cpu, M&, const isa::CMEQ_zero_sv& op) {
 
 template <class M>
 KVRM_INLINE void CMLE_zero_sv(Cpu& cpu, M&, const isa::CMLE_zero_sv& op) {
-  scalar_unary<Size::kD, Size::kD>(cpu, op, kScalarD, [](u64 n) KVRM_LAMBDA {
-    return all_ones_if<u64>(!signed_less(u64{0}, n));
-  });
+  scalar_unary<Size::kD, Size::kD>(cpu, op, kScalarD,
+                                   [](u64 n) KVRM_LAMBDA { return all_ones_if<u64>(!signed_less(u64{0}, n)); });
 }
 
 template <class M>
 KVRM_INLINE void CMLT_zero_sv(Cpu& cpu, M&, const isa::CMLT_zero_sv& op) {
-  scalar_unary<Size::kD, Size::kD>(cpu, op, kScalarD, [](u64 n) KVRM_LAMBDA {
-    return all_ones_if<u64>(signed_less(n, u64{0}));
-  });
+  scalar_unary<Size::kD, Size::kD>(cpu, op, kScalarD,
+                                   [](u64 n) KVRM_LAMBDA { return all_ones_if<u64>(signed_less(n, u64{0})); });
 }
 
 template <class M>

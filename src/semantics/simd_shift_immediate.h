@@ -13,33 +13,29 @@ namespace kvrm::semantics {
 template <class M>
 KVRM_INLINE void SSHR_v(Cpu& cpu, M&, const isa::SSHR_v& op) {
   const u32 amount = right_amount(op);
-  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
-    return shift_right<true>(n, amount);
-  });
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh),
+                            [amount]<class E>(E n) KVRM_LAMBDA { return shift_right<true>(n, amount); });
 }
 
 template <class M>
 KVRM_INLINE void USHR_v(Cpu& cpu, M&, const isa::USHR_v& op) {
   const u32 amount = right_amount(op);
-  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
-    return shift_right<false>(n, amount);
-  });
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh),
+                            [amount]<class E>(E n) KVRM_LAMBDA { return shift_right<false>(n, amount); });
 }
 
 template <class M>
 KVRM_INLINE void SRSHR_v(Cpu& cpu, M&, const isa::SRSHR_v& op) {
   const u32 amount = right_amount(op);
-  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
-    return rounding_shift_right<true>(n, amount);
-  });
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh),
+                            [amount]<class E>(E n) KVRM_LAMBDA { return rounding_shift_right<true>(n, amount); });
 }
 
 template <class M>
 KVRM_INLINE void URSHR_v(Cpu& cpu, M&, const isa::URSHR_v& op) {
   const u32 amount = right_amount(op);
-  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
-    return rounding_shift_right<false>(n, amount);
-  });
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh),
+                            [amount]<class E>(E n) KVRM_LAMBDA { return rounding_shift_right<false>(n, amount); });
 }
 
 template <class M>
@@ -77,9 +73,8 @@ KVRM_INLINE void URSRA_v(Cpu& cpu, M&, const isa::URSRA_v& op) {
 template <class M>
 KVRM_INLINE void SRI_v(Cpu& cpu, M&, const isa::SRI_v& op) {
   const u32 amount = right_amount(op);
-  unary_onto<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E d, E n) KVRM_LAMBDA {
-    return shift_right_insert(d, n, amount);
-  });
+  unary_onto<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh),
+                                 [amount]<class E>(E d, E n) KVRM_LAMBDA { return shift_right_insert(d, n, amount); });
 }
 
 // --- left ---
@@ -87,41 +82,36 @@ KVRM_INLINE void SRI_v(Cpu& cpu, M&, const isa::SRI_v& op) {
 template <class M>
 KVRM_INLINE void SHL_v(Cpu& cpu, M&, const isa::SHL_v& op) {
   const u32 amount = left_amount(op);
-  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
-    return shift_left(n, amount);
-  });
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh),
+                            [amount]<class E>(E n) KVRM_LAMBDA { return shift_left(n, amount); });
 }
 
 template <class M>
 KVRM_INLINE void SLI_v(Cpu& cpu, M&, const isa::SLI_v& op) {
   const u32 amount = left_amount(op);
-  unary_onto<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E d, E n) KVRM_LAMBDA {
-    return shift_left_insert(d, n, amount);
-  });
+  unary_onto<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh),
+                                 [amount]<class E>(E d, E n) KVRM_LAMBDA { return shift_left_insert(d, n, amount); });
 }
 
 template <class M>
 KVRM_INLINE void SQSHL_imm_v(Cpu& cpu, M&, const isa::SQSHL_imm_v& op) {
   const u32 amount = left_amount(op);
-  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
-    return saturating_shift_left<true>(n, amount);
-  });
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh),
+                            [amount]<class E>(E n) KVRM_LAMBDA { return saturating_shift_left<true>(n, amount); });
 }
 
 template <class M>
 KVRM_INLINE void UQSHL_imm_v(Cpu& cpu, M&, const isa::UQSHL_imm_v& op) {
   const u32 amount = left_amount(op);
-  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
-    return saturating_shift_left<false>(n, amount);
-  });
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh),
+                            [amount]<class E>(E n) KVRM_LAMBDA { return saturating_shift_left<false>(n, amount); });
 }
 
 template <class M>
 KVRM_INLINE void SQSHLU_v(Cpu& cpu, M&, const isa::SQSHLU_v& op) {
   const u32 amount = left_amount(op);
-  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh), [amount]<class E>(E n) KVRM_LAMBDA {
-    return saturating_shift_left_unsigned(n, amount);
-  });
+  unary<Size::kB, Size::kD>(cpu, op, shift_scale(op.immh),
+                            [amount]<class E>(E n) KVRM_LAMBDA { return saturating_shift_left_unsigned(n, amount); });
 }
 
 // --- right, to half the width ---
@@ -129,9 +119,8 @@ KVRM_INLINE void SQSHLU_v(Cpu& cpu, M&, const isa::SQSHLU_v& op) {
 template <class M>
 KVRM_INLINE void SHRN_v(Cpu& cpu, M&, const isa::SHRN_v& op) {
   const u32 amount = right_amount(op);
-  unary_narrow(cpu, op, shift_scale(op.immh), [amount]<class W>(W n) KVRM_LAMBDA {
-    return static_cast<Narrow<W>>(shift_right<false>(n, amount));
-  });
+  unary_narrow(cpu, op, shift_scale(op.immh),
+               [amount]<class W>(W n) KVRM_LAMBDA { return static_cast<Narrow<W>>(shift_right<false>(n, amount)); });
 }
 
 template <class M>

@@ -10,16 +10,14 @@ namespace kvrm::semantics {
 
 template <class M>
 KVRM_INLINE void SADDL_v(Cpu& cpu, M&, const isa::SADDL_v& op) {
-  binary_long<Size::kB, Size::kS>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return add(extend_element<true>(n), extend_element<true>(m));
-  });
+  binary_long<Size::kB, Size::kS>(
+      cpu, op, []<class E>(E n, E m) KVRM_LAMBDA { return add(extend_element<true>(n), extend_element<true>(m)); });
 }
 
 template <class M>
 KVRM_INLINE void UADDL_v(Cpu& cpu, M&, const isa::UADDL_v& op) {
-  binary_long<Size::kB, Size::kS>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return add(extend_element<false>(n), extend_element<false>(m));
-  });
+  binary_long<Size::kB, Size::kS>(
+      cpu, op, []<class E>(E n, E m) KVRM_LAMBDA { return add(extend_element<false>(n), extend_element<false>(m)); });
 }
 
 template <class M>
@@ -58,16 +56,14 @@ KVRM_INLINE void USUBW_v(Cpu& cpu, M&, const isa::USUBW_v& op) {
 
 template <class M>
 KVRM_INLINE void SABDL_v(Cpu& cpu, M&, const isa::SABDL_v& op) {
-  binary_long<Size::kB, Size::kS>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return Wide<E>{absolute_difference<true>(n, m)};
-  });
+  binary_long<Size::kB, Size::kS>(
+      cpu, op, []<class E>(E n, E m) KVRM_LAMBDA { return Wide<E>{absolute_difference<true>(n, m)}; });
 }
 
 template <class M>
 KVRM_INLINE void UABDL_v(Cpu& cpu, M&, const isa::UABDL_v& op) {
-  binary_long<Size::kB, Size::kS>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return Wide<E>{absolute_difference<false>(n, m)};
-  });
+  binary_long<Size::kB, Size::kS>(
+      cpu, op, []<class E>(E n, E m) KVRM_LAMBDA { return Wide<E>{absolute_difference<false>(n, m)}; });
 }
 
 template <class M>
@@ -96,37 +92,32 @@ KVRM_INLINE void UMULL_v(Cpu& cpu, M&, const isa::UMULL_v& op) {
 
 template <class M>
 KVRM_INLINE void SMLAL_v(Cpu& cpu, M&, const isa::SMLAL_v& op) {
-  binary_long_onto<Size::kB, Size::kS>(cpu, op, []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA {
-    return add(d, multiply_long<true>(n, m));
-  });
+  binary_long_onto<Size::kB, Size::kS>(
+      cpu, op, []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA { return add(d, multiply_long<true>(n, m)); });
 }
 
 template <class M>
 KVRM_INLINE void UMLAL_v(Cpu& cpu, M&, const isa::UMLAL_v& op) {
-  binary_long_onto<Size::kB, Size::kS>(cpu, op, []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA {
-    return add(d, multiply_long<false>(n, m));
-  });
+  binary_long_onto<Size::kB, Size::kS>(
+      cpu, op, []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA { return add(d, multiply_long<false>(n, m)); });
 }
 
 template <class M>
 KVRM_INLINE void SMLSL_v(Cpu& cpu, M&, const isa::SMLSL_v& op) {
-  binary_long_onto<Size::kB, Size::kS>(cpu, op, []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA {
-    return subtract(d, multiply_long<true>(n, m));
-  });
+  binary_long_onto<Size::kB, Size::kS>(
+      cpu, op, []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA { return subtract(d, multiply_long<true>(n, m)); });
 }
 
 template <class M>
 KVRM_INLINE void UMLSL_v(Cpu& cpu, M&, const isa::UMLSL_v& op) {
-  binary_long_onto<Size::kB, Size::kS>(cpu, op, []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA {
-    return subtract(d, multiply_long<false>(n, m));
-  });
+  binary_long_onto<Size::kB, Size::kS>(
+      cpu, op, []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA { return subtract(d, multiply_long<false>(n, m)); });
 }
 
 template <class M>
 KVRM_INLINE void SQDMULL_v(Cpu& cpu, M&, const isa::SQDMULL_v& op) {
-  binary_long<Size::kH, Size::kS>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return saturating_doubling_multiply_long(n, m);
-  });
+  binary_long<Size::kH, Size::kS>(
+      cpu, op, []<class E>(E n, E m) KVRM_LAMBDA { return saturating_doubling_multiply_long(n, m); });
 }
 
 template <class M>

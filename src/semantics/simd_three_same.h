@@ -155,16 +155,14 @@ KVRM_INLINE void UABD_v(Cpu& cpu, M&, const isa::UABD_v& op) {
 
 template <class M>
 KVRM_INLINE void SABA_v(Cpu& cpu, M&, const isa::SABA_v& op) {
-  binary_onto<Size::kB, Size::kS>(cpu, op, []<class E>(E d, E n, E m) KVRM_LAMBDA {
-    return add(d, absolute_difference<true>(n, m));
-  });
+  binary_onto<Size::kB, Size::kS>(
+      cpu, op, []<class E>(E d, E n, E m) KVRM_LAMBDA { return add(d, absolute_difference<true>(n, m)); });
 }
 
 template <class M>
 KVRM_INLINE void UABA_v(Cpu& cpu, M&, const isa::UABA_v& op) {
-  binary_onto<Size::kB, Size::kS>(cpu, op, []<class E>(E d, E n, E m) KVRM_LAMBDA {
-    return add(d, absolute_difference<false>(n, m));
-  });
+  binary_onto<Size::kB, Size::kS>(
+      cpu, op, []<class E>(E d, E n, E m) KVRM_LAMBDA { return add(d, absolute_difference<false>(n, m)); });
 }
 
 // --- maximum, minimum and pairs ---
@@ -218,58 +216,50 @@ KVRM_INLINE void ADDP_v(Cpu& cpu, M&, const isa::ADDP_v& op) {
 
 template <class M>
 KVRM_INLINE void SSHL_v(Cpu& cpu, M&, const isa::SSHL_v& op) {
-  binary<Size::kB, Size::kD>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return shift_by_register<true, false>(n, m);
-  });
+  binary<Size::kB, Size::kD>(cpu, op,
+                             []<class E>(E n, E m) KVRM_LAMBDA { return shift_by_register<true, false>(n, m); });
 }
 
 template <class M>
 KVRM_INLINE void USHL_v(Cpu& cpu, M&, const isa::USHL_v& op) {
-  binary<Size::kB, Size::kD>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return shift_by_register<false, false>(n, m);
-  });
+  binary<Size::kB, Size::kD>(cpu, op,
+                             []<class E>(E n, E m) KVRM_LAMBDA { return shift_by_register<false, false>(n, m); });
 }
 
 template <class M>
 KVRM_INLINE void SRSHL_v(Cpu& cpu, M&, const isa::SRSHL_v& op) {
-  binary<Size::kB, Size::kD>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return shift_by_register<true, true>(n, m);
-  });
+  binary<Size::kB, Size::kD>(cpu, op,
+                             []<class E>(E n, E m) KVRM_LAMBDA { return shift_by_register<true, true>(n, m); });
 }
 
 template <class M>
 KVRM_INLINE void URSHL_v(Cpu& cpu, M&, const isa::URSHL_v& op) {
-  binary<Size::kB, Size::kD>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return shift_by_register<false, true>(n, m);
-  });
+  binary<Size::kB, Size::kD>(cpu, op,
+                             []<class E>(E n, E m) KVRM_LAMBDA { return shift_by_register<false, true>(n, m); });
 }
 
 template <class M>
 KVRM_INLINE void SQSHL_v(Cpu& cpu, M&, const isa::SQSHL_v& op) {
-  binary<Size::kB, Size::kD>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return saturating_shift_by_register<true, false>(n, m);
-  });
+  binary<Size::kB, Size::kD>(
+      cpu, op, []<class E>(E n, E m) KVRM_LAMBDA { return saturating_shift_by_register<true, false>(n, m); });
 }
 
 template <class M>
 KVRM_INLINE void UQSHL_v(Cpu& cpu, M&, const isa::UQSHL_v& op) {
-  binary<Size::kB, Size::kD>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return saturating_shift_by_register<false, false>(n, m);
-  });
+  binary<Size::kB, Size::kD>(
+      cpu, op, []<class E>(E n, E m) KVRM_LAMBDA { return saturating_shift_by_register<false, false>(n, m); });
 }
 
 template <class M>
 KVRM_INLINE void SQRSHL_v(Cpu& cpu, M&, const isa::SQRSHL_v& op) {
-  binary<Size::kB, Size::kD>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return saturating_shift_by_register<true, true>(n, m);
-  });
+  binary<Size::kB, Size::kD>(
+      cpu, op, []<class E>(E n, E m) KVRM_LAMBDA { return saturating_shift_by_register<true, true>(n, m); });
 }
 
 template <class M>
 KVRM_INLINE void UQRSHL_v(Cpu& cpu, M&, const isa::UQRSHL_v& op) {
-  binary<Size::kB, Size::kD>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return saturating_shift_by_register<false, true>(n, m);
-  });
+  binary<Size::kB, Size::kD>(
+      cpu, op, []<class E>(E n, E m) KVRM_LAMBDA { return saturating_shift_by_register<false, true>(n, m); });
 }
 
 // --- products ---
@@ -286,30 +276,26 @@ KVRM_INLINE void MLA_v(Cpu& cpu, M&, const isa::MLA_v& op) {
 
 template <class M>
 KVRM_INLINE void MLS_v(Cpu& cpu, M&, const isa::MLS_v& op) {
-  binary_onto<Size::kB, Size::kS>(cpu, op, []<class E>(E d, E n, E m) KVRM_LAMBDA {
-    return subtract(d, multiply(n, m));
-  });
+  binary_onto<Size::kB, Size::kS>(cpu, op,
+                                  []<class E>(E d, E n, E m) KVRM_LAMBDA { return subtract(d, multiply(n, m)); });
 }
 
 template <class M>
 KVRM_INLINE void PMUL_v(Cpu& cpu, M&, const isa::PMUL_v& op) {
-  binary<Size::kB, Size::kB>(cpu, op, [](u8 n, u8 m) KVRM_LAMBDA {
-    return static_cast<u8>(polynomial_multiply(n, m));
-  });
+  binary<Size::kB, Size::kB>(cpu, op,
+                             [](u8 n, u8 m) KVRM_LAMBDA { return static_cast<u8>(polynomial_multiply(n, m)); });
 }
 
 template <class M>
 KVRM_INLINE void SQDMULH_v(Cpu& cpu, M&, const isa::SQDMULH_v& op) {
-  binary<Size::kH, Size::kS>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return saturating_doubling_multiply_high<false>(n, m);
-  });
+  binary<Size::kH, Size::kS>(
+      cpu, op, []<class E>(E n, E m) KVRM_LAMBDA { return saturating_doubling_multiply_high<false>(n, m); });
 }
 
 template <class M>
 KVRM_INLINE void SQRDMULH_v(Cpu& cpu, M&, const isa::SQRDMULH_v& op) {
-  binary<Size::kH, Size::kS>(cpu, op, []<class E>(E n, E m) KVRM_LAMBDA {
-    return saturating_doubling_multiply_high<true>(n, m);
-  });
+  binary<Size::kH, Size::kS>(
+      cpu, op, []<class E>(E n, E m) KVRM_LAMBDA { return saturating_doubling_multiply_high<true>(n, m); });
 }
 
 }  // namespace kvrm::semantics

@@ -1,4 +1,5 @@
-// Advanced SIMD three same extra: dot products (FEAT_DotProd) and the rounding doubling multiply-accumulate of FEAT_RDM.
+// Advanced SIMD three same extra: dot products (FEAT_DotProd) and the rounding doubling multiply-accumulate of
+// FEAT_RDM.
 #pragma once
 
 #include "isa/a64_operands.h"

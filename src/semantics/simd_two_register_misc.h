@@ -12,9 +12,9 @@ template <u32 kBytes, Size kMost, class Op>
 KVRM_INLINE void reverse_elements(Cpu& cpu, const Op& op) {
   const U128 n = cpu.q[op.Vn];
   write_vector(cpu, op, by_size<Size::kB, kMost>(op.size, [&]<class E>(E) KVRM_LAMBDA {
-    const Elements<E> source(n);
-    return generate<E, kLanes<E>>([&](u32 i) KVRM_LAMBDA { return source[i ^ (kBytes / sizeof(E) - 1)]; });
-  }));
+                 const Elements<E> source(n);
+                 return generate<E, kLanes<E>>([&](u32 i) KVRM_LAMBDA { return source[i ^ (kBytes / sizeof(E) - 1)]; });
+               }));
 }
 
 // W d[i] = f(W d[i], N n[2i] + N n[2i + 1]), the sum in the wide type.
@@ -23,14 +23,15 @@ KVRM_INLINE void pairwise_long(Cpu& cpu, const Op& op, F f) {
   const U128 n = cpu.q[op.Vn];
   const U128 d = cpu.q[op.Vd];
   write_vector(cpu, op, by_size<Size::kB, Size::kS>(op.size, [&]<class N>(N) KVRM_LAMBDA {
-    using W = Wide<N>;
-    const Elements<N> source(n);
-    const Elements<W> old(d);
-    return generate<W, kLanes<W>>([&](u32 i) KVRM_LAMBDA {
-      const W sum = add(extend_element<kSigned>(source[2 * i]), extend_element<kSigned>(source[2 * i + 1]));
-      return f(old[i], sum);
-    });
-  }));
+                 using W = Wide<N>;
+                 const Elements<N> source(n);
+                 const Elements<W> old(d);
+                 return generate<W, kLanes<W>>([&](u32 i) KVRM_LAMBDA {
+                   const W sum =
+                       add(extend_element<kSigned>(source[2 * i]), extend_element<kSigned>(source[2 * i + 1]));
+                   return f(old[i], sum);
+                 });
+               }));
 }
 
 // --- order of elements and bits ---
@@ -69,9 +70,8 @@ KVRM_INLINE void CLS_v(Cpu& cpu, M&, const isa::CLS_v& op) {
 
 template <class M>
 KVRM_INLINE void CLZ_v(Cpu& cpu, M&, const isa::CLZ_v& op) {
-  unary<Size::kB, Size::kS>(cpu, op, op.size, []<class E>(E n) KVRM_LAMBDA {
-    return static_cast<E>(count_leading_zeros(n));
-  });
+  unary<Size::kB, Size::kS>(cpu, op, op.size,
+                            []<class E>(E n) KVRM_LAMBDA { return static_cast<E>(count_leading_zeros(n)); });
 }
 
 template <class M>
@@ -88,30 +88,26 @@ KVRM_INLINE void CMEQ_zero_v(Cpu& cpu, M&, const isa::CMEQ_zero_v& op) {
 
 template <class M>
 KVRM_INLINE void CMGT_zero_v(Cpu& cpu, M&, const isa::CMGT_zero_v& op) {
-  unary<Size::kB, Size::kD>(cpu, op, op.size, []<class E>(E n) KVRM_LAMBDA {
-    return all_ones_if<E>(signed_less(E{0}, n));
-  });
+  unary<Size::kB, Size::kD>(cpu, op, op.size,
+                            []<class E>(E n) KVRM_LAMBDA { return all_ones_if<E>(signed_less(E{0}, n)); });
 }
 
 template <class M>
 KVRM_INLINE void CMGE_zero_v(Cpu& cpu, M&, const isa::CMGE_zero_v& op) {
-  unary<Size::kB, Size::kD>(cpu, op, op.size, []<class E>(E n) KVRM_LAMBDA {
-    return all_ones_if<E>(!signed_less(n, E{0}));
-  });
+  unary<Size::kB, Size::kD>(cpu, op, op.size,
+                            []<class E>(E n) KVRM_LAMBDA { return all_ones_if<E>(!signed_less(n, E{0})); });
 }
 
 template <class M>
 KVRM_INLINE void CMLE_zero_v(Cpu& cpu, M&, const isa::CMLE_zero_v& op) {
-  unary<Size::kB, Size::kD>(cpu, op, op.size, []<class E>(E n) KVRM_LAMBDA {
-    return all_ones_if<E>(!signed_less(E{0}, n));
-  });
+  unary<Size::kB, Size::kD>(cpu, op, op.size,
+                            []<class E>(E n) KVRM_LAMBDA { return all_ones_if<E>(!signed_less(E{0}, n)); });
 }
 
 template <class M>
 KVRM_INLINE void CMLT_zero_v(Cpu& cpu, M&, const isa::CMLT_zero_v& op) {
-  unary<Size::kB, Size::kD>(cpu, op, op.size, []<class E>(E n) KVRM_LAMBDA {
-    return all_ones_if<E>(signed_less(n, E{0}));
-  });
+  unary<Size::kB, Size::kD>(cpu, op, op.size,
+                            []<class E>(E n) KVRM_LAMBDA { return all_ones_if<E>(signed_less(n, E{0})); });
 }
 
 // --- arithmetic ---
@@ -138,16 +134,14 @@ KVRM_INLINE void SQNEG_v(Cpu& cpu, M&, const isa::SQNEG_v& op) {
 
 template <class M>
 KVRM_INLINE void SUQADD_v(Cpu& cpu, M&, const isa::SUQADD_v& op) {
-  unary_onto<Size::kB, Size::kD>(cpu, op, op.size, []<class E>(E d, E n) KVRM_LAMBDA {
-    return saturating_add_unsigned_to_signed(d, n);
-  });
+  unary_onto<Size::kB, Size::kD>(cpu, op, op.size,
+                                 []<class E>(E d, E n) KVRM_LAMBDA { return saturating_add_unsigned_to_signed(d, n); });
 }
 
 template <class M>
 KVRM_INLINE void USQADD_v(Cpu& cpu, M&, const isa::USQADD_v& op) {
-  unary_onto<Size::kB, Size::kD>(cpu, op, op.size, []<class E>(E d, E n) KVRM_LAMBDA {
-    return saturating_add_signed_to_unsigned(d, n);
-  });
+  unary_onto<Size::kB, Size::kD>(cpu, op, op.size,
+                                 []<class E>(E d, E n) KVRM_LAMBDA { return saturating_add_signed_to_unsigned(d, n); });
 }
 
 template <class M>
@@ -205,9 +199,8 @@ KVRM_INLINE void UQXTN_v(Cpu& cpu, M&, const isa::UQXTN_v& op) {
 // Shifts by the width of the narrow element.
 template <class M>
 KVRM_INLINE void SHLL_v(Cpu& cpu, M&, const isa::SHLL_v& op) {
-  unary_long<Size::kB, Size::kS>(cpu, op, op.size, []<class N>(N n) KVRM_LAMBDA {
-    return shift_left(extend_element<false>(n), kBits<N>);
-  });
+  unary_long<Size::kB, Size::kS>(
+      cpu, op, op.size, []<class N>(N n) KVRM_LAMBDA { return shift_left(extend_element<false>(n), kBits<N>); });
 }
 
 }  // namespace kvrm::semantics

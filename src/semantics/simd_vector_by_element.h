@@ -16,8 +16,8 @@ KVRM_INLINE void indexed(Cpu& cpu, const Op& op, F f) {
   const U128 n = cpu.q[op.Vn];
   const u32 m = indexed_element(cpu, op);
   write_vector(cpu, op, by_size<Size::kH, Size::kS>(op.size, [&]<class E>(E) KVRM_LAMBDA {
-    return map<E>(f, Elements<E>(n), SameElement<E>(static_cast<E>(m)));
-  }));
+                 return map<E>(f, Elements<E>(n), SameElement<E>(static_cast<E>(m)));
+               }));
 }
 
 // d[i] = f(d[i], n[i], m)
@@ -27,8 +27,8 @@ KVRM_INLINE void indexed_onto(Cpu& cpu, const Op& op, F f) {
   const U128 d = cpu.q[op.Vd];
   const u32 m = indexed_element(cpu, op);
   write_vector(cpu, op, by_size<Size::kH, Size::kS>(op.size, [&]<class E>(E) KVRM_LAMBDA {
-    return map<E>(f, Elements<E>(d), Elements<E>(n), SameElement<E>(static_cast<E>(m)));
-  }));
+                 return map<E>(f, Elements<E>(d), Elements<E>(n), SameElement<E>(static_cast<E>(m)));
+               }));
 }
 
 // W d[i] = f(N n[i], N m)
@@ -37,8 +37,8 @@ KVRM_INLINE void indexed_long(Cpu& cpu, const Op& op, F f) {
   const U128 n = long_source(cpu.q[op.Vn], op.Q);
   const u32 m = indexed_element(cpu, op);
   write_long(cpu, op, by_size<Size::kH, Size::kS>(op.size, [&]<class N>(N) KVRM_LAMBDA {
-    return map<Wide<N>>(f, Elements<N>(n), SameElement<N>(static_cast<N>(m)));
-  }));
+               return map<Wide<N>>(f, Elements<N>(n), SameElement<N>(static_cast<N>(m)));
+             }));
 }
 
 // W d[i] = f(W d[i], N n[i], N m)
@@ -48,8 +48,8 @@ KVRM_INLINE void indexed_long_onto(Cpu& cpu, const Op& op, F f) {
   const U128 d = cpu.q[op.Vd];
   const u32 m = indexed_element(cpu, op);
   write_long(cpu, op, by_size<Size::kH, Size::kS>(op.size, [&]<class N>(N) KVRM_LAMBDA {
-    return map<Wide<N>>(f, Elements<Wide<N>>(d), Elements<N>(n), SameElement<N>(static_cast<N>(m)));
-  }));
+               return map<Wide<N>>(f, Elements<Wide<N>>(d), Elements<N>(n), SameElement<N>(static_cast<N>(m)));
+             }));
 }
 
 template <class M>
@@ -74,16 +74,14 @@ KVRM_INLINE void SMULL_v_elem(Cpu& cpu, M&, const isa::SMULL_v_elem& op) {
 
 template <class M>
 KVRM_INLINE void SMLAL_v_elem(Cpu& cpu, M&, const isa::SMLAL_v_elem& op) {
-  indexed_long_onto(cpu, op, []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA {
-    return add(d, multiply_long<true>(n, m));
-  });
+  indexed_long_onto(cpu, op,
+                    []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA { return add(d, multiply_long<true>(n, m)); });
 }
 
 template <class M>
 KVRM_INLINE void SMLSL_v_elem(Cpu& cpu, M&, const isa::SMLSL_v_elem& op) {
-  indexed_long_onto(cpu, op, []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA {
-    return subtract(d, multiply_long<true>(n, m));
-  });
+  indexed_long_onto(cpu, op,
+                    []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA { return subtract(d, multiply_long<true>(n, m)); });
 }
 
 template <class M>
@@ -93,16 +91,14 @@ KVRM_INLINE void UMULL_v_elem(Cpu& cpu, M&, const isa::UMULL_v_elem& op) {
 
 template <class M>
 KVRM_INLINE void UMLAL_v_elem(Cpu& cpu, M&, const isa::UMLAL_v_elem& op) {
-  indexed_long_onto(cpu, op, []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA {
-    return add(d, multiply_long<false>(n, m));
-  });
+  indexed_long_onto(cpu, op,
+                    []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA { return add(d, multiply_long<false>(n, m)); });
 }
 
 template <class M>
 KVRM_INLINE void UMLSL_v_elem(Cpu& cpu, M&, const isa::UMLSL_v_elem& op) {
-  indexed_long_onto(cpu, op, []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA {
-    return subtract(d, multiply_long<false>(n, m));
-  });
+  indexed_long_onto(cpu, op,
+                    []<class E>(Wide<E> d, E n, E m) KVRM_LAMBDA { return subtract(d, multiply_long<false>(n, m)); });
 }
 
 template <class M>

@@ -121,10 +121,22 @@ enum class Size : u32 { kB = 0, kH = 1, kS = 2, kD = 3 };
 
 template <Size kSize>
 struct ElementOf;
-template <> struct ElementOf<Size::kB> { using Type = u8; };
-template <> struct ElementOf<Size::kH> { using Type = u16; };
-template <> struct ElementOf<Size::kS> { using Type = u32; };
-template <> struct ElementOf<Size::kD> { using Type = u64; };
+template <>
+struct ElementOf<Size::kB> {
+  using Type = u8;
+};
+template <>
+struct ElementOf<Size::kH> {
+  using Type = u16;
+};
+template <>
+struct ElementOf<Size::kS> {
+  using Type = u32;
+};
+template <>
+struct ElementOf<Size::kD> {
+  using Type = u64;
+};
 
 // visit(E{}) for the element type of that size, which lies between kLeast and kMost.
 template <Size kLeast, Size kMost, class F>

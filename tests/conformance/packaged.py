@@ -13,7 +13,7 @@ MTIME = 1_000_000_000
 
 
 def fill(root, files):
-    """Write the files: bytes, a folder for None, a symbolic link for a str. Every time stamp is the same, folders last."""
+    """Write the files: bytes, a folder for None, a symbolic link for a str. All time stamps are equal, folders last."""
     for name, content in files.items():
         path = root / name
         if content is None:

@@ -42,11 +42,10 @@ LlvmDisassembler::LlvmDisassembler() : parts_(std::make_unique<Parts>()) {
   p.assembly.reset(target->createMCAsmInfo(*p.registers, triple.str(), p.options));
   p.instructions.reset(target->createMCInstrInfo());
   p.subtarget.reset(target->createMCSubtargetInfo(triple.str(), "neoverse-n1", ""));
-  p.context =
-      std::make_unique<llvm::MCContext>(triple, p.assembly.get(), p.registers.get(), p.subtarget.get());
+  p.context = std::make_unique<llvm::MCContext>(triple, p.assembly.get(), p.registers.get(), p.subtarget.get());
   p.disassembler.reset(target->createMCDisassembler(*p.subtarget, *p.context));
-  p.printer.reset(target->createMCInstPrinter(triple, p.assembly->getAssemblerDialect(), *p.assembly,
-                                              *p.instructions, *p.registers));
+  p.printer.reset(target->createMCInstPrinter(triple, p.assembly->getAssemblerDialect(), *p.assembly, *p.instructions,
+                                              *p.registers));
 }
 
 LlvmDisassembler::~LlvmDisassembler() = default;

@@ -165,8 +165,8 @@ TYPED_TEST(Hardware_, FusedMultiplyAdd) {
       };
       auto expected = arm_answer<T>(sum, {c, a, b}, tiny);
       // Arm: infinity times zero is invalid and gives the default NaN even with a quiet NaN to add.
-      const bool undefined = (float_is_infinite<T>(a) && float_is_zero<T>(b)) ||
-                             (float_is_zero<T>(a) && float_is_infinite<T>(b));
+      const bool undefined =
+          (float_is_infinite<T>(a) && float_is_zero<T>(b)) || (float_is_zero<T>(a) && float_is_infinite<T>(b));
       if (undefined && !float_is_signalling<T>(c)) expected = {kNan<T>, kInvalid};
       expect_same<T>(float_fma<T>(c, a, b, mode_of(rounding)), expected, "fma", {a, b, c}, rounding);
     }

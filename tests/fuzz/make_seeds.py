@@ -74,7 +74,8 @@ def elf_seeds():
     yield "bss", elf(2, [text, (load, 6, 0, 0x410000, 0x410000, 0, 0x10000, 0x10000)])
     moved = [(load, 5, 0, 0, 0, 0x100C, 0x100C, 0x10000), (load, 6, 0x1000, 0x12000, 0x12000, 12, 0x99, 0x10000)]
     yield "pie", elf(3, moved, entry=0x1000)
-    yield "tls", elf(2, [text, data, (tls, 4, 0x1000, 0x402000, 0x402000, 4, 16, 8), (relro, 4, 0x1000, 0x402000, 0x402000, 12, 12, 1)])
+    thread = [(tls, 4, 0x1000, 0x402000, 0x402000, 4, 16, 8), (relro, 4, 0x1000, 0x402000, 0x402000, 12, 12, 1)]
+    yield "tls", elf(2, [text, data, *thread])
     yield "interp", elf(2, [text, (interp, 4, 0x100C, 0x40100C, 0x40100C, 8, 8, 1)], body=b"/lib/ld\0")
     yield "note", elf(2, [text, (note, 4, 0x100C, 0x40100C, 0x40100C, 16, 16, 4)], body=bytes(16))
     yield "overlap", elf(2, [text, (load, 6, 0x1000, 0x401000, 0x401000, 12, 12, 0x1000)])
@@ -118,24 +119,113 @@ def sequence(*calls, scratch=b""):
 
 
 def call_seeds():
-    path, buffer, page, short = (lambda n: (PATH, n)), (lambda n: (BUFFER, n)), (lambda n: (PAGE, n)), (lambda n: (SHORT, n))
-    yield "read", sequence(("openat", CWD, path(0), 2), ("read", 3, page(8), short(100)), ("lseek", 3, 0, 0), ("write", 3, page(8), 9), ("fstat", 3, page(9)), ("close", 3))
+    path, buffer, page = (lambda n: (PATH, n)), (lambda n: (BUFFER, n)), (lambda n: (PAGE, n))
+    short = lambda n: (SHORT, n)
+    yield "read", sequence(
+        ("openat", CWD, path(0), 2),
+        ("read", 3, page(8), short(100)),
+        ("lseek", 3, 0, 0),
+        ("write", 3, page(8), 9),
+        ("fstat", 3, page(9)),
+        ("close", 3),
+    )
     yield "escape", sequence(*[("openat", CWD, path(n), short(0o102), short(0o644)) for n in range(20)])
-    yield "escape-write", sequence(("openat", CWD, path(9), 1), ("openat", CWD, path(14), 1), ("truncate", path(2), 0), ("unlinkat", CWD, path(2)), ("renameat", CWD, path(0), CWD, path(2)), ("linkat", CWD, path(2), CWD, path(11)))
-    yield "folders", sequence(("mkdirat", CWD, path(11), short(0o755)), ("chdir", path(7)), ("getcwd", page(8), 31), ("openat", CWD, path(5), short(0o40000)), ("getdents64", 3, page(8), short(500)), ("renameat", CWD, path(3), CWD, path(11)), ("fchdir", 3))
-    yield "links", sequence(("symlinkat", path(2), CWD, path(11)), ("readlinkat", CWD, path(11), page(8), 31), ("linkat", CWD, path(0), CWD, path(16)), ("faccessat", CWD, path(10), 4), ("newfstatat", CWD, path(6), page(9), short(0x100)), ("statx", CWD, path(6), 0, short(0xFFF), page(10)))
-    yield "memory", sequence(("mmap", 0, short(0x4000), 3, short(0x22), (EDGE, 0), 0), ("mremap", (EDGE, 15), short(0x4000), short(0x8000), 1), ("mprotect", page(4), short(0x1000), 0), ("munmap", page(4), short(0x1000)), ("brk", 0), ("madvise", page(8), short(0x1000), 4))
-    yield "file-map", sequence(("openat", CWD, path(1), 2), ("mmap", 0, short(0x2000), 1, 2, 3, 0), ("mmap", page(8), short(0x1000), 3, short(0x12), 3, 0))
-    yield "pipe", sequence(("pipe2", buffer(0), 0), ("write", 4, page(0), 9), ("read", 3, page(8), 31), ("close", 4), ("read", 3, page(8), 31), ("ppoll", buffer(4), 1, buffer(0), 0, 8))
-    yield "vector", sequence(("openat", CWD, path(0), 2), ("readv", 3, buffer(0), 2), ("writev", 1, buffer(0), 2), scratch=struct.pack("<4Q", 0x204000, 10, 0x205000, 1 << 40))
-    yield "copies", sequence(("openat", CWD, path(1), 0), ("openat", CWD, path(11), short(0o102), short(0o600)), ("sendfile", 4, 3, 0, (POWER, 16)), ("copy_file_range", 3, 0, 4, 0, (POWER, 31)), ("fallocate", 4, 0, 0, (POWER, 9)), ("ftruncate", 4, (POWER, 30)))
-    yield "zeros", sequence(("openat", CWD, path(8), 0), ("openat", CWD, path(12), 1), ("sendfile", 4, 3, 0, (POWER, 14)), ("read", 3, page(8), (POWER, 31)))
-    yield "signals", sequence(("rt_sigaction", 10, buffer(0), 0, 8), ("kill", short(1000), 10), ("sigaltstack", buffer(4), 0), ("rt_sigprocmask", 0, buffer(0), 0, 8), ("rt_sigreturn",), scratch=struct.pack("<4Q", 0x400000, 4, 0, 0))
-    yield "time", sequence(("setitimer", 0, buffer(0), 0), ("nanosleep", buffer(0), 0), ("clock_gettime", 1, page(8)), ("pselect6", 0, 0, 0, 0, buffer(0), 0), ("rt_sigsuspend", buffer(8), 8), scratch=struct.pack("<4Q", 1, 1, 1, 1))
-    yield "system", sequence(("uname", page(8)), ("prctl", 15, path(0)), ("prlimit64", 0, 7, 0, page(8)), ("getrandom", page(8), 31, 0), ("fcntl", 1, 0, 10), ("ioctl", 1, short(0x5413), page(8)), ("dup3", 1, 20, 0), ("clone", 17))
+    yield "escape-write", sequence(
+        ("openat", CWD, path(9), 1),
+        ("openat", CWD, path(14), 1),
+        ("truncate", path(2), 0),
+        ("unlinkat", CWD, path(2)),
+        ("renameat", CWD, path(0), CWD, path(2)),
+        ("linkat", CWD, path(2), CWD, path(11)),
+    )
+    yield "folders", sequence(
+        ("mkdirat", CWD, path(11), short(0o755)),
+        ("chdir", path(7)),
+        ("getcwd", page(8), 31),
+        ("openat", CWD, path(5), short(0o40000)),
+        ("getdents64", 3, page(8), short(500)),
+        ("renameat", CWD, path(3), CWD, path(11)),
+        ("fchdir", 3),
+    )
+    yield "links", sequence(
+        ("symlinkat", path(2), CWD, path(11)),
+        ("readlinkat", CWD, path(11), page(8), 31),
+        ("linkat", CWD, path(0), CWD, path(16)),
+        ("faccessat", CWD, path(10), 4),
+        ("newfstatat", CWD, path(6), page(9), short(0x100)),
+        ("statx", CWD, path(6), 0, short(0xFFF), page(10)),
+    )
+    yield "memory", sequence(
+        ("mmap", 0, short(0x4000), 3, short(0x22), (EDGE, 0), 0),
+        ("mremap", (EDGE, 15), short(0x4000), short(0x8000), 1),
+        ("mprotect", page(4), short(0x1000), 0),
+        ("munmap", page(4), short(0x1000)),
+        ("brk", 0),
+        ("madvise", page(8), short(0x1000), 4),
+    )
+    yield "file-map", sequence(
+        ("openat", CWD, path(1), 2),
+        ("mmap", 0, short(0x2000), 1, 2, 3, 0),
+        ("mmap", page(8), short(0x1000), 3, short(0x12), 3, 0),
+    )
+    yield "pipe", sequence(
+        ("pipe2", buffer(0), 0),
+        ("write", 4, page(0), 9),
+        ("read", 3, page(8), 31),
+        ("close", 4),
+        ("read", 3, page(8), 31),
+        ("ppoll", buffer(4), 1, buffer(0), 0, 8),
+    )
+    yield "vector", sequence(
+        ("openat", CWD, path(0), 2),
+        ("readv", 3, buffer(0), 2),
+        ("writev", 1, buffer(0), 2),
+        scratch=struct.pack("<4Q", 0x204000, 10, 0x205000, 1 << 40),
+    )
+    yield "copies", sequence(
+        ("openat", CWD, path(1), 0),
+        ("openat", CWD, path(11), short(0o102), short(0o600)),
+        ("sendfile", 4, 3, 0, (POWER, 16)),
+        ("copy_file_range", 3, 0, 4, 0, (POWER, 31)),
+        ("fallocate", 4, 0, 0, (POWER, 9)),
+        ("ftruncate", 4, (POWER, 30)),
+    )
+    yield "zeros", sequence(
+        ("openat", CWD, path(8), 0),
+        ("openat", CWD, path(12), 1),
+        ("sendfile", 4, 3, 0, (POWER, 14)),
+        ("read", 3, page(8), (POWER, 31)),
+    )
+    yield "signals", sequence(
+        ("rt_sigaction", 10, buffer(0), 0, 8),
+        ("kill", short(1000), 10),
+        ("sigaltstack", buffer(4), 0),
+        ("rt_sigprocmask", 0, buffer(0), 0, 8),
+        ("rt_sigreturn",),
+        scratch=struct.pack("<4Q", 0x400000, 4, 0, 0),
+    )
+    yield "time", sequence(
+        ("setitimer", 0, buffer(0), 0),
+        ("nanosleep", buffer(0), 0),
+        ("clock_gettime", 1, page(8)),
+        ("pselect6", 0, 0, 0, 0, buffer(0), 0),
+        ("rt_sigsuspend", buffer(8), 8),
+        scratch=struct.pack("<4Q", 1, 1, 1, 1),
+    )
+    yield "system", sequence(
+        ("uname", page(8)),
+        ("prctl", 15, path(0)),
+        ("prlimit64", 0, 7, 0, page(8)),
+        ("getrandom", page(8), 31, 0),
+        ("fcntl", 1, 0, 10),
+        ("ioctl", 1, short(0x5413), page(8)),
+        ("dup3", 1, 20, 0),
+        ("clone", 17),
+    )
     yield "futex", sequence(("futex", buffer(0), 0, 0, 0), ("exit_group", 3))
     for name in CALLS:
-        yield f"one-{name}", sequence((name, 3, path(0), page(8), short(64), 0, 0), (name, CWD, path(0), 0), (name, buffer(0), 8, page(8), 8))
+        first, second = (3, path(0), page(8), short(64), 0, 0), (CWD, path(0), 0)
+        yield f"one-{name}", sequence((name, *first), (name, *second), (name, buffer(0), 8, page(8), 8))
 
 
 def dictionary(entries):
@@ -156,7 +246,7 @@ def main():
             (folder / name.replace("/", "-")).write_bytes(content)
     write = lambda name, entries: (options.out / f"{name}.dict").write_text(dictionary(entries))
     write("words", [struct.pack("<I", row["bits"]) for row in rows])
-    numbers = [0, 1, 0x1000, 0xFFF, 0x10000, 1 << 31, 1 << 32, 1 << 47, 1 << 48, 1 << 63, (1 << 64) - 1, (1 << 64) - 4096]
+    numbers = [0, 1, 0x1000, 0xFFF, 0x10000, 1 << 31, 1 << 32, 1 << 47, 1 << 48, 1 << 63, 2**64 - 1, 2**64 - 4096]
     kinds = [1, 2, 3, 4, 6, 7, 0x6474E550, 0x6474E551, 0x6474E552, 0x6474E553]
     write("elf", [b"\x7fELF", *(struct.pack("<Q", n) for n in numbers), *(struct.pack("<I", n) for n in kinds)])
     write("calls", [struct.pack("<H", n) for n in CALLS.values()] + [encoded(CWD), b"../", b"/proc/self/"])

@@ -22,11 +22,13 @@ shift
 share=$((seconds / $#))
 [ "$share" -gt 0 ] || share=1
 
-command -v clang++-19 >/dev/null || { echo "run.sh: clang++-19 is needed (packages clang-19 libclang-rt-19-dev)" >&2; exit 1; }
+command -v clang++-19 >/dev/null ||
+  { echo "run.sh: clang++-19 is needed (packages clang-19 libclang-rt-19-dev)" >&2; exit 1; }
+mkdir -p "$build"
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_BUILD_TYPE=Debug \
   -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g" -DKVRM_SANITIZE=fuzzer-no-link,address,undefined \
-  -DKVRM_BUILD_FUZZERS=ON -DKVRM_BUILD_TESTS=ON -DKVRM_BUILD_CLI=OFF >"$build.log" 2>&1 ||
-  { cat "$build.log" >&2; exit 1; }
+  -DKVRM_BUILD_FUZZERS=ON -DKVRM_BUILD_TESTS=ON -DKVRM_BUILD_CLI=OFF >"$build/configure.log" 2>&1 ||
+  { cat "$build/configure.log" >&2; exit 1; }
 for target in "$@"; do cmake --build "$build" -j "$jobs" --target "fuzz_$target"; done
 
 status=0

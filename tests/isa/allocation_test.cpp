@@ -55,8 +55,7 @@ class Llvm {
     for (u32 i = 0; i < 4; ++i) bytes[i] = static_cast<std::uint8_t>(word >> (8 * i));
     std::uint64_t size = 0;
     instruction_ = llvm::MCInst();  // LLVM looks at the opcode even of a word it rejects
-    return disassembler_->getInstruction(instruction_, size, bytes, 0, llvm::nulls()) !=
-           llvm::MCDisassembler::Fail;
+    return disassembler_->getInstruction(instruction_, size, bytes, 0, llvm::nulls()) != llvm::MCDisassembler::Fail;
   }
 
   // LLVM's name for the word, if it accepts it.
@@ -94,8 +93,7 @@ class Allocation : public ::testing::Test {
     if (++differences_ > 40) return;
     const Row row = isa::decode(word);
     ADD_FAILURE() << std::hex << "0x" << word << ": ours "
-                  << (ours ? isa::kRowNames[static_cast<u32>(row)] : "unallocated") << ", LLVM "
-                  << llvm().name(word);
+                  << (ours ? isa::kRowNames[static_cast<u32>(row)] : "unallocated") << ", LLVM " << llvm().name(word);
   }
 
   void TearDown() override {

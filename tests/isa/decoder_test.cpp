@@ -83,8 +83,8 @@ TEST(Decoder, EachRowIsReached) {
   for (u32 row = 0; row < kRowCount; ++row) {
     bool reached = false;
     for (u32 i = 0; i < 100'000 && !reached; ++i) {
-      reached = decode((static_cast<u32>(random()) & ~kRowFacts[row].mask) | kRowFacts[row].bits) ==
-                static_cast<Row>(row);
+      reached =
+          decode((static_cast<u32>(random()) & ~kRowFacts[row].mask) | kRowFacts[row].bits) == static_cast<Row>(row);
     }
     EXPECT_TRUE(reached) << kRowNames[row];
   }
@@ -157,7 +157,7 @@ TEST(Facts, ClassAndFlow) {
   EXPECT_EQ(facts(Row::SSHR_v).routing, Class::kExtendShift);
   EXPECT_EQ(facts(Row::B_cond).flow, Flow::kConditional);
   EXPECT_EQ(facts(Row::RET).flow, Flow::kReturn);
-  EXPECT_EQ(facts(Row::FADD_v).group, Group::kSimdThreeSame);
+  EXPECT_EQ(facts(Row::ADD_v).group, Group::kSimdThreeSame);
 }
 
 }  // namespace

@@ -134,8 +134,7 @@ TEST(Elf, NamesWhatIsWrong) {
               f.text.memsz = 0x10000;
             }).find("outside the file"),
             std::string::npos);
-  EXPECT_NE(with([](File& f) { f.text.offset = ~u64{0} - 0xfff; }).find("outside the file"),
-            std::string::npos);
+  EXPECT_NE(with([](File& f) { f.text.offset = ~u64{0} - 0xfff; }).find("outside the file"), std::string::npos);
   EXPECT_NE(with([](File& f) { f.text.memsz = 0x100; }).find("more bytes"), std::string::npos);
   EXPECT_NE(with([](File& f) {
               f.data.vaddr = 0x400100;

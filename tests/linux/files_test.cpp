@@ -16,9 +16,7 @@ class FilesTest : public ::testing::Test {
     return guest_.call(number, a0, a1, a2, a3, a4, a5);
   }
   u64 text(const std::string& value, u64 offset = 0) { return guest_.text(value, offset); }
-  i64 write(i64 fd, const std::string& value) {
-    return call(kWrite, u64(fd), text(value, 0x2000), value.size());
-  }
+  i64 write(i64 fd, const std::string& value) { return call(kWrite, u64(fd), text(value, 0x2000), value.size()); }
 
   TemporaryFolder folder_;
   Guest guest_;

@@ -55,10 +55,10 @@ class Arguments {
 };
 
 void fill_scratch(Guest& guest, Arguments& arguments) {
-  static const char* const kPaths[] = {"a",  "../x", "/", "d/e", "/proc/self/mem",
-                                       "..", ".",    "l", "a/",  "/dev/zero"};
+  static const char* const kPaths[] = {"a", "../x", "/", "d/e", "/proc/self/mem", "..", ".", "l", "a/", "/dev/zero"};
   for (u64 at = 0; at < kScratchSize; at += 64) {
-    if (arguments.raw() % 2) guest.text(kPaths[arguments.raw() % std::size(kPaths)], at);
+    if (arguments.raw() % 2)
+      guest.text(kPaths[arguments.raw() % std::size(kPaths)], at);
     else
       for (u64 word = 0; word < 8; ++word) guest.put(at + word * 8, arguments());
   }

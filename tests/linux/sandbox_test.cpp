@@ -79,10 +79,9 @@ TEST_F(SandboxTest, ProcIsNoWayOut) {
   ProcessOptions options;
   options.root = "/";
   Guest whole(options);
-  for (const char* name :
-       {"/proc/self/root/etc/passwd", "/proc/self/mem", "/proc/self/fd/0", "/proc/self/cwd",
-        "/proc/self/environ", "/proc/1/root", "/proc/thread-self/mem", "/sys/kernel/notes", "/dev/mem",
-        "/dev/ptmx", "/proc/self/../self/mem", "/proc/sys/kernel/hostname"})
+  for (const char* name : {"/proc/self/root/etc/passwd", "/proc/self/mem", "/proc/self/fd/0", "/proc/self/cwd",
+                           "/proc/self/environ", "/proc/1/root", "/proc/thread-self/mem", "/sys/kernel/notes",
+                           "/dev/mem", "/dev/ptmx", "/proc/self/../self/mem", "/proc/sys/kernel/hostname"})
     for (const u32 flags : {0u, u32{kOpenReadWrite}, u32{kOpenPath}}) {
       const i64 fd = whole.open(name, flags);
       // An O_PATH handle to a device is harmless: it can only be asked about.

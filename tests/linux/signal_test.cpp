@@ -145,8 +145,7 @@ TEST_F(SignalTest, BlockedOrIgnoredFaultsKill) {
   Guest other;
   const GuestSigaction ignore{1, 0, 0, 0};
   other.call(kRtSigaction, 11, other.put(0, ignore), 0, 8);
-  EXPECT_EQ(other.process().fault(other.cpu(), other.memory(), Trap::kUnmapped),
-            (Outcome{Outcome::Kind::kSignal, 11}));
+  EXPECT_EQ(other.process().fault(other.cpu(), other.memory(), Trap::kUnmapped), (Outcome{Outcome::Kind::kSignal, 11}));
 }
 
 TEST_F(SignalTest, NoRoomForTheFrameKills) {
@@ -206,8 +205,7 @@ TEST_F(SignalTest, FramesCannotRaisePrivilege) {
     const u64 at = guest.cpu().x[kSpSlot] + 128 + 176 + 272;
     ASSERT_TRUE(guest.memory().write(at, &pstate, 8));
     guest.cpu().x[8] = kRtSigreturn;
-    EXPECT_EQ(guest.process().system_call(guest.cpu(), guest.memory()),
-              (Outcome{Outcome::Kind::kSignal, 11}));
+    EXPECT_EQ(guest.process().system_call(guest.cpu(), guest.memory()), (Outcome{Outcome::Kind::kSignal, 11}));
   }
 }
 
@@ -216,8 +214,7 @@ TEST_F(SignalTest, RandomFramesNeverCrash) {
   for (int round = 0; round < 2000; ++round) {
     Guest guest;
     std::vector<u8> bytes(sizeof(GuestSigframe));
-    for (auto& byte : bytes)
-      byte = u8((state = state * 6364136223846793005u + 1) >> 40) & u8(round % 3 ? 0xff : 0);
+    for (auto& byte : bytes) byte = u8((state = state * 6364136223846793005u + 1) >> 40) & u8(round % 3 ? 0xff : 0);
     const u32 heads[] = {0x46508001, 0x45535201, 0, 0x53564501};
     for (std::size_t at = 592; at < 1400; at += 16) {
       const u32 head[2] = {heads[state >> 33 & 3], u32(state >> 50) & 0x3f0};

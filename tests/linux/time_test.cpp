@@ -55,8 +55,7 @@ TEST(Time, FutexesOfASingleThread) {
   EXPECT_EQ(guest.call(kFutex, word, 128, 4, 0), -EAGAIN);
   EXPECT_EQ(guest.call(kFutex, word, 128, 5, guest.put(0x100, GuestTimespec{3, 0})), -ETIMEDOUT);
   EXPECT_EQ(guest.cpu().clock_ns, 3'000'000'000u);
-  EXPECT_EQ(guest.call(kFutex, word, 9 | 128, 5, guest.put(0x100, GuestTimespec{4, 0}), 0, ~u64{0}),
-            -ETIMEDOUT);
+  EXPECT_EQ(guest.call(kFutex, word, 9 | 128, 5, guest.put(0x100, GuestTimespec{4, 0}), 0, ~u64{0}), -ETIMEDOUT);
   EXPECT_EQ(guest.cpu().clock_ns, 4'000'000'000u);
   EXPECT_EQ(guest.call(kFutex, word + 1, 0, 5, 0), -EINVAL);
   EXPECT_EQ(guest.call(kFutex, 0x10, 0, 5, 0), -EFAULT);
@@ -73,8 +72,7 @@ TEST(Time, WaitingForTheHostTakesRealTime) {
   Guest guest(options);
   const GuestPollfd input{0, 1, 0};
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(guest.call(kPpoll, guest.put(0, input), 1, guest.put(0x100, GuestTimespec{0, 40'000'000}), 0, 8),
-            0);
+  EXPECT_EQ(guest.call(kPpoll, guest.put(0, input), 1, guest.put(0x100, GuestTimespec{0, 40'000'000}), 0, 8), 0);
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(39));
   EXPECT_EQ(guest.cpu().clock_ns, 40'000'000u);
   ASSERT_EQ(::write(host[1], "x", 1), 1);

@@ -76,7 +76,8 @@ TEST(Machine, BudgetsStopAfterExactlyThatMany) {
   ASSERT_EQ(whole.run().reason, StopReason::kHalt);
   const std::uint64_t total = whole.statistics().instructions;
   ASSERT_EQ(total, 1 + 3 * 900u);
-  for (std::uint64_t n : {0ull, 1ull, 2ull, 3ull, 4ull, 5ull, 1023ull, 1024ull, 1025ull, 2049ull, 2050ull, 2051ull, 2700ull, 2701ull}) {
+  for (std::uint64_t n :
+       {0ull, 1ull, 2ull, 3ull, 4ull, 5ull, 1023ull, 1024ull, 1025ull, 2049ull, 2050ull, 2051ull, 2700ull, 2701ull}) {
     Machine machine = machine_with(words);
     const Stop stop = machine.run(n);
     EXPECT_EQ(stop.reason, StopReason::kBudget) << n;

@@ -14,8 +14,12 @@ inline constexpr std::uint32_t kNop = 0xd503201f;
 inline constexpr std::uint32_t kRet = 0xd65f03c0;
 
 constexpr std::uint32_t movz(unsigned rd, unsigned imm16) { return 0xd2800000 | imm16 << 5 | rd; }
-constexpr std::uint32_t add_imm(unsigned rd, unsigned rn, unsigned imm12) { return 0x91000000 | imm12 << 10 | rn << 5 | rd; }
-constexpr std::uint32_t subs_imm(unsigned rd, unsigned rn, unsigned imm12) { return 0xf1000000 | imm12 << 10 | rn << 5 | rd; }
+constexpr std::uint32_t add_imm(unsigned rd, unsigned rn, unsigned imm12) {
+  return 0x91000000 | imm12 << 10 | rn << 5 | rd;
+}
+constexpr std::uint32_t subs_imm(unsigned rd, unsigned rn, unsigned imm12) {
+  return 0xf1000000 | imm12 << 10 | rn << 5 | rd;
+}
 constexpr std::uint32_t b(int words) { return 0x14000000 | (static_cast<std::uint32_t>(words) & 0x3ffffff); }
 constexpr std::uint32_t b_ne(int words) { return 0x54000001 | (static_cast<std::uint32_t>(words) & 0x7ffff) << 5; }
 constexpr std::uint32_t blr(unsigned rn) { return 0xd63f0000 | rn << 5; }

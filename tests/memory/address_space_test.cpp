@@ -192,8 +192,10 @@ TEST(AddressSpace, AgreesWithAModel) {
         u64 fault = 0;
         for (u64 a = address; a < address + 8 && expected == Trap::kNone; ++a) {
           auto byte = model.find(a);
-          if (byte == model.end()) expected = Trap::kUnmapped;
-          else if (!(byte->second.protection & needed)) expected = Trap::kPermission;
+          if (byte == model.end())
+            expected = Trap::kUnmapped;
+          else if (!(byte->second.protection & needed))
+            expected = Trap::kPermission;
           fault = a;
         }
         const u64 value = random();
@@ -205,8 +207,10 @@ TEST(AddressSpace, AgreesWithAModel) {
           break;
         }
         for (u64 i = 0; i < 8; ++i) {
-          if (is_write) model[address + i].value = static_cast<u8>(value >> (8 * i));
-          else ASSERT_EQ(model[address + i].value, static_cast<u8>(loaded >> (8 * i)));
+          if (is_write)
+            model[address + i].value = static_cast<u8>(value >> (8 * i));
+          else
+            ASSERT_EQ(model[address + i].value, static_cast<u8>(loaded >> (8 * i)));
         }
       }
     }

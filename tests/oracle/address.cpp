@@ -51,8 +51,7 @@ uint64_t index_value(Random& random, const AddressForm& form) {
 }
 
 // Half of the compares of a compare-and-swap should succeed.
-void match_memory(Random& random, const Row& row, uint32_t word, uint64_t address, const Memory& memory,
-                  Input& input) {
+void match_memory(Random& random, const Row& row, uint32_t word, uint64_t address, const Memory& memory, Input& input) {
   if (row.group != "compare_and_swap" || !random.chance(60)) return;
   const unsigned bytes = row.name == "CASP" ? (word >> 30 & 1 ? 8 : 4) : 1u << (word >> 30);
   const unsigned count = row.name == "CASP" ? 2 : 1;

@@ -15,7 +15,16 @@
 namespace kvrm::oracle {
 
 // Slots of an input state: x0..x30, then the others, then the halves of v0..v31.
-enum Slot : uint8_t { kSlotSp = 31, kSlotNzcv, kSlotFpcr, kSlotFpsr, kSlotTpidr, kSlotSsbs, kSlotV, kSlotCount = kSlotV + 64 };
+enum Slot : uint8_t {
+  kSlotSp = 31,
+  kSlotNzcv,
+  kSlotFpcr,
+  kSlotFpsr,
+  kSlotTpidr,
+  kSlotSsbs,
+  kSlotV,
+  kSlotCount = kSlotV + 64
+};
 
 struct Override {
   uint8_t slot = 0;

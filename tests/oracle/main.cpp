@@ -65,10 +65,8 @@ std::unique_ptr<Source> make_source(Arguments& a, const Table& table, const Memo
 void print_json(const Summary& summary) {
   nlohmann::json rows = nlohmann::json::object();
   for (const auto& [row, count] : summary.rows) rows[row] = {{"passed", count.passed}, {"failed", count.failed}};
-  const nlohmann::json all = {{"passed", summary.total.passed},
-                              {"failed", summary.total.failed},
-                              {"errors", summary.errors},
-                              {"rows", rows}};
+  const nlohmann::json all = {
+      {"passed", summary.total.passed}, {"failed", summary.total.failed}, {"errors", summary.errors}, {"rows", rows}};
   std::cout << all.dump(1) << "\n";
 }
 

@@ -80,9 +80,9 @@ struct InputLayout {
 
 void fill_input(const BatchFile& file, const InputLayout& layout, const std::vector<Group>& groups,
                 const Memory& memory, uint64_t cases) {
-  *file.at<OracleInput>(0) = {ORACLE_MAGIC,  static_cast<uint32_t>(groups.size()),
-                              static_cast<uint32_t>(cases), layout.memory,
-                              layout.groups, layout.states};
+  *file.at<OracleInput>(0) = {
+      ORACLE_MAGIC, static_cast<uint32_t>(groups.size()), static_cast<uint32_t>(cases), layout.memory, layout.groups,
+      layout.states};
   std::memcpy(file.at<std::byte>(layout.memory), memory.data(), memory.size());
   auto* out = file.at<OracleGroup>(layout.groups);
   auto* state = file.at<OracleState>(layout.states);
@@ -165,8 +165,8 @@ Qemu::Batch Qemu::run(const std::vector<Group>& groups, const Memory& memory) co
   Batch batch;
   const Sizes sizes(groups);
   if (sizes.cases == 0) return batch;
-  const std::string stem = (folder.empty() ? batch_folder() : folder) + "/kvrm-oracle-" +
-                           std::to_string(getpid()) + "-" + std::to_string(serial++);
+  const std::string stem = (folder.empty() ? batch_folder() : folder) + "/kvrm-oracle-" + std::to_string(getpid()) +
+                           "-" + std::to_string(serial++);
   const InputLayout layout(groups.size(), sizes.cases);
   const uint64_t results_at = round_up(sizeof(OracleOutput));
   const uint64_t blocks_at = round_up(results_at + sizes.cases * sizeof(OracleResult));
@@ -186,8 +186,8 @@ Qemu::Batch Qemu::run(const std::vector<Group>& groups, const Memory& memory) co
   uint64_t before = 0;
   do {
     before = header->finished;
-    const int status = spawn({program, "-cpu", "neoverse-n1", guest, input.path(), output.path()}, talk.path(),
-                             timeout_seconds);
+    const int status =
+        spawn({program, "-cpu", "neoverse-n1", guest, input.path(), output.path()}, talk.path(), timeout_seconds);
     batch.finished = header->finished;
     if (status == 0 && batch.finished == sizes.cases) break;
     if (!aborted(status) || batch.finished == before) {

@@ -12,8 +12,7 @@ constexpr std::size_t kCasesPerUnit = 8000;
 
 class RowSource : public Source {
  public:
-  RowSource(const Table& table, const Memory& memory, const Plan& plan)
-      : table_(table), memory_(memory), plan_(plan) {
+  RowSource(const Table& table, const Memory& memory, const Plan& plan) : table_(table), memory_(memory), plan_(plan) {
     for (uint32_t index = 0; index < table.rows().size(); ++index) {
       const Row& row = table.row(index);
       const bool asked_for = std::find(plan.rows.begin(), plan.rows.end(), row.name) != plan.rows.end();

@@ -21,8 +21,10 @@ std::string kind_of(const std::vector<std::string>& lines) {
   std::string kind;
   for (const char letter : in_words ? line : line.substr(0, line.find(": QEMU"))) {
     const bool digit = letter >= '0' && letter <= '9';
-    if (!digit) kind += letter;
-    else if (kind.empty() || kind.back() != '#') kind += '#';
+    if (!digit)
+      kind += letter;
+    else if (kind.empty() || kind.back() != '#')
+      kind += '#';
   }
   return kind.starts_with("memory at") ? "memory" : kind;
 }
@@ -66,8 +68,10 @@ class Worker {
       for (const Input& input : group.inputs) {
         const OracleState state = expand(input);
         Subject::Ran ran;
-        if (subject_) ran = subject_->run(state);
-        else ran.outcome = again.outcomes.at(next);
+        if (subject_)
+          ran = subject_->run(state);
+        else
+          ran.outcome = again.outcomes.at(next);
         judge(group, input, state, unit.outcomes[next], std::move(ran), report.summary);
         ++next;
       }

@@ -53,9 +53,7 @@ std::optional<uint32_t> exclusive_size(const Row& row, uint32_t word) {
   return word >> 30 << 1 | (word >> 21 & 1);
 }
 
-bool fits_in_sequence(const Row& row) {
-  return row.flow == "next" || row.flow == "conditional";
-}
+bool fits_in_sequence(const Row& row) { return row.flow == "next" || row.flow == "conditional"; }
 
 class SequenceSource : public Source {
  public:

@@ -19,9 +19,7 @@ constexpr uint32_t kHelpers[] = {
 };
 constexpr unsigned kShowSsbs = 2;
 
-bool is_about_ssbs(uint32_t word) {
-  return (word & 0xfffff0ffu) == 0xd503403fu || (word & 0xffdfffe0u) == 0xd51b42c0u;
-}
+bool is_about_ssbs(uint32_t word) { return (word & 0xfffff0ffu) == 0xd503403fu || (word & 0xffdfffe0u) == 0xd51b42c0u; }
 
 bool is_plain_page(unsigned page) {
   return page != ORACLE_PAGE_READ_ONLY && page != ORACLE_PAGE_HOLE && page != ORACLE_PAGE_NONE;

@@ -53,8 +53,7 @@ class Table {
   uint32_t decode(uint32_t word) const;        // kNoRow if the word is unallocated
 
   // The word of a row with these field values; the others are zero. For sequences written by hand.
-  uint32_t word(std::string_view row_name,
-                const std::vector<std::pair<std::string_view, uint32_t>>& values) const;
+  uint32_t word(std::string_view row_name, const std::vector<std::pair<std::string_view, uint32_t>>& values) const;
 
  private:
   std::vector<Row> rows_;

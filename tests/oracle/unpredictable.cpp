@@ -138,8 +138,8 @@ Outcome corrected(const Row& row, uint32_t word, const OracleState& input, Outco
 
 const std::vector<WordRule>& word_rules() {
   static const std::vector<WordRule> kRules = {
-      {"LDP* LDNP* LDPSW* LDXP LDAXP", "Rt == Rt2 or Vt == Vt2",
-       "constrained unpredictable (C6.2, LDP: t == t2)", load_pair_twice, false},
+      {"LDP* LDNP* LDPSW* LDXP LDAXP", "Rt == Rt2 or Vt == Vt2", "constrained unpredictable (C6.2, LDP: t == t2)",
+       load_pair_twice, false},
       {"load/store register and pair, pre- and post-indexed", "Rn == Rt or Rn == Rt2, Rn not SP",
        "constrained unpredictable (C6.2, LDR immediate: wback && n == t)", writeback_of_data, false},
       {"STXR* STLXR* STXP STLXP", "Rs == Rt or Rs == Rt2, or Rs == Rn and Rn not SP",

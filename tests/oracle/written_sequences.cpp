@@ -1,8 +1,8 @@
 // Sequences written by hand: the exclusive monitor and what touches it, and chains of flags.
 #include <initializer_list>
 
-#include "source.h"
 #include "random.h"
+#include "source.h"
 
 namespace kvrm::oracle {
 namespace {
@@ -30,12 +30,9 @@ class Writer {
                                          {"Rt2", 11}});
   }
   uint32_t store(uint32_t base, uint32_t status, uint32_t data = 12) const {
-    return table_.word(exclusive_.store, {{"sf", exclusive_.size_bit},
-                                          {"sbo", kFive},
-                                          {"Rs", status},
-                                          {"Rn", base},
-                                          {"Rt", data},
-                                          {"Rt2", data + 1}});
+    return table_.word(
+        exclusive_.store,
+        {{"sf", exclusive_.size_bit}, {"sbo", kFive}, {"Rs", status}, {"Rn", base}, {"Rt", data}, {"Rt2", data + 1}});
   }
   uint32_t clear() const { return table_.word("CLREX", {{"CRm", 15}}); }
   uint32_t plain_load(uint32_t base) const { return table_.word("LDR_imm", {{"sf", 1}, {"Rn", base}, {"Rt", 14}}); }
@@ -88,10 +85,10 @@ std::vector<std::vector<uint32_t>> exclusive_stories(const Writer& w) {
 
 const std::vector<Exclusive>& exclusives() {
   static const std::vector<Exclusive> kExclusives = {
-      {"LDXRB", "STXRB", 0},  {"LDAXRB", "STLXRB", 0}, {"LDXRH", "STXRH", 0},  {"LDAXRH", "STLXRH", 0},
-      {"LDXR", "STXR", 0},    {"LDXR", "STXR", 1},     {"LDAXR", "STLXR", 0},  {"LDAXR", "STLXR", 1},
-      {"LDXP", "STXP", 0},    {"LDXP", "STXP", 1},     {"LDAXP", "STLXP", 0},  {"LDAXP", "STLXP", 1},
-      {"LDAXR", "STXR", 1},   {"LDXR", "STLXR", 1},
+      {"LDXRB", "STXRB", 0}, {"LDAXRB", "STLXRB", 0}, {"LDXRH", "STXRH", 0}, {"LDAXRH", "STLXRH", 0},
+      {"LDXR", "STXR", 0},   {"LDXR", "STXR", 1},     {"LDAXR", "STLXR", 0}, {"LDAXR", "STLXR", 1},
+      {"LDXP", "STXP", 0},   {"LDXP", "STXP", 1},     {"LDAXP", "STLXP", 0}, {"LDAXP", "STLXP", 1},
+      {"LDAXR", "STXR", 1},  {"LDXR", "STLXR", 1},
   };
   return kExclusives;
 }

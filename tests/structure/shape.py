@@ -20,7 +20,7 @@ SHARED = set(
     meaning registers operands aligned branches load_store system_registers
     vector element_operations simd_forms simd_scalar_forms simd_by_element simd_dot_product shift_amounts saturate
     unsigned_estimate polynomial crypto_sha
-    float float_format float_registers float_round float_arithmetic float_compare_core float_convert float_estimate
+    float float_cold float_format float_registers float_round float_arithmetic float_compare_core float_convert float_estimate
     float_hardware float_software float_operations float_vector float_vector_convert float_vector_element
     """.split()
 )

@@ -15,18 +15,18 @@ static Code sub(int rd, int rn, int rm) { return 0xcb000000u | (unsigned)(rm << 
 static Code mul(int rd, int rn, int rm) { return 0x9b007c00u | (unsigned)(rm << 16 | rn << 5 | rd); }
 static Code eor(int rd, int rn, int rm) { return 0xca000000u | (unsigned)(rm << 16 | rn << 5 | rd); }
 
-static Code *map(int protection, size_t bytes) {
-  Code *code = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+static Code* map(int protection, size_t bytes) {
+  Code* code = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(code != MAP_FAILED);
   return code;
 }
 
-static void flush(Code *from, Code *to) { __builtin___clear_cache((char *)from, (char *)to); }
+static void flush(Code* from, Code* to) { __builtin___clear_cache((char*)from, (char*)to); }
 
-static long call(Code *code, long a, long b) { return ((Function)(void *)code)(a, b); }
+static long call(Code* code, long a, long b) { return ((Function)(void*)code)(a, b); }
 
 static void rewrite_same_address(void) {
-  Code *code = map(PROT_READ | PROT_WRITE | PROT_EXEC, kPage);
+  Code* code = map(PROT_READ | PROT_WRITE | PROT_EXEC, kPage);
   long sum = 0;
   for (unsigned i = 0; i < 1000; i++) {
     code[0] = movz(0, i);
@@ -38,7 +38,7 @@ static void rewrite_same_address(void) {
   // A machine that watches stores to code needs no maintenance; nor does QEMU.
   sum = 0;
   for (unsigned i = 0; i < 1000; i++) {
-    *(volatile Code *)code = movz(0, 3 * i);
+    *(volatile Code*)code = movz(0, 3 * i);
     sum += call(code, 0, 0);
   }
   printf("rewritten, not flushed: %ld\n", sum);
@@ -46,7 +46,7 @@ static void rewrite_same_address(void) {
   sum = 0;
   for (unsigned i = 0; i < 256; i++) {
     code[0] = movz(0, 0);
-    ((volatile unsigned char *)code)[1] = (unsigned char)i;
+    ((volatile unsigned char*)code)[1] = (unsigned char)i;
     flush(code, code + 1);
     sum += call(code, 0, 0);
   }
@@ -55,7 +55,7 @@ static void rewrite_same_address(void) {
 }
 
 static void write_then_protect(void) {
-  Code *code = map(PROT_READ | PROT_WRITE, kPage);
+  Code* code = map(PROT_READ | PROT_WRITE, kPage);
   long sum = 0;
   for (unsigned i = 0; i < 50; i++) {
     REQUIRE(mprotect(code, kPage, PROT_READ | PROT_WRITE) == 0);
@@ -71,10 +71,10 @@ static void write_then_protect(void) {
 }
 
 static void cross_page(void) {
-  Code *code = map(PROT_READ | PROT_WRITE | PROT_EXEC, 2 * kPage);
+  Code* code = map(PROT_READ | PROT_WRITE | PROT_EXEC, 2 * kPage);
   long sum = 0;
   for (int start = kPage / 4 - 6; start <= kPage / 4; start++) {
-    Code *p = code + start;
+    Code* p = code + start;
     p[0] = movz(2, (unsigned)start);
     p[1] = mul(0, 0, 2);
     p[2] = add(0, 0, 1);
@@ -91,18 +91,17 @@ static void cross_page(void) {
 }
 
 static void remap_same_address(void) {
-  Code *code = map(PROT_READ | PROT_WRITE | PROT_EXEC, kPage);
+  Code* code = map(PROT_READ | PROT_WRITE | PROT_EXEC, kPage);
   long sum = 0;
   for (unsigned i = 1; i < 20; i++) {
-    Code *again = mmap(code, kPage, PROT_READ | PROT_WRITE | PROT_EXEC,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    Code* again = mmap(code, kPage, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     REQUIRE(again == code && code[0] == 0);
     code[0] = movz(0, i * 11);
     code[1] = (Code)kRet;
     flush(code, code + 2);
     sum = sum * 3 + call(code, 0, 0);
   }
-  Code *moved = mremap(code, kPage, kPage, MREMAP_MAYMOVE | MREMAP_FIXED, (char *)code + 16 * kPage);
+  Code* moved = mremap(code, kPage, kPage, MREMAP_MAYMOVE | MREMAP_FIXED, (char*)code + 16 * kPage);
   REQUIRE(moved != MAP_FAILED);
   printf("mapped anew: %ld, moved: %ld\n", sum, call(moved, 0, 0));
   munmap(moved, kPage);
@@ -110,13 +109,13 @@ static void remap_same_address(void) {
 
 // A little compiler: random straight-line functions, checked against a walk over the same program.
 static void compile_and_run(void) {
-  Code *code = map(PROT_READ | PROT_WRITE | PROT_EXEC, kPage);
+  Code* code = map(PROT_READ | PROT_WRITE | PROT_EXEC, kPage);
   uint64_t random = 1, sum = 0;
   for (int function = 0; function < 500; function++) {
     long x[4] = {(long)random_next(&random), (long)random_next(&random), 0, 0};
     long a = x[0], b = x[1];
-    Code *p = code + function % 64;
-    Code *start = p;
+    Code* p = code + function % 64;
+    Code* start = p;
     *p++ = movz(2, 0);
     *p++ = movz(3, 0);
     for (int n = (int)(random_next(&random) % 40); n >= 0; n--) {
@@ -124,10 +123,22 @@ static void compile_and_run(void) {
       int d = (int)(dice >> 8 & 3), l = (int)(dice >> 16 & 3), r = (int)(dice >> 24 & 3);
       unsigned value = random_next(&random) & 0xffff;
       switch (random_next(&random) % 5) {
-        case 0: *p++ = movz(d, value); x[d] = (long)value; break;
-        case 1: *p++ = add(d, l, r); x[d] = (long)((uint64_t)x[l] + (uint64_t)x[r]); break;
-        case 2: *p++ = sub(d, l, r); x[d] = (long)((uint64_t)x[l] - (uint64_t)x[r]); break;
-        case 3: *p++ = mul(d, l, r); x[d] = (long)((uint64_t)x[l] * (uint64_t)x[r]); break;
+        case 0:
+          *p++ = movz(d, value);
+          x[d] = (long)value;
+          break;
+        case 1:
+          *p++ = add(d, l, r);
+          x[d] = (long)((uint64_t)x[l] + (uint64_t)x[r]);
+          break;
+        case 2:
+          *p++ = sub(d, l, r);
+          x[d] = (long)((uint64_t)x[l] - (uint64_t)x[r]);
+          break;
+        case 3:
+          *p++ = mul(d, l, r);
+          x[d] = (long)((uint64_t)x[l] * (uint64_t)x[r]);
+          break;
         default: *p++ = eor(d, l, r); x[d] = x[l] ^ x[r];
       }
     }

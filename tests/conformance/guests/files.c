@@ -11,7 +11,7 @@
 
 static char buffer[256];
 
-static const char *text_of(long n) {
+static const char* text_of(long n) {
   buffer[n < 0 ? 0 : n] = 0;
   return buffer;
 }
@@ -135,19 +135,19 @@ static void names(void) {
   SHOW(close(folder));
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int by_name(const void* a, const void* b) { return strcmp(*(char* const*)a, *(char* const*)b); }
 
 static void folders(void) {
-  char *found[64];
+  char* found[64];
   size_t count = 0;
   for (int i = 0; i < 40; i++) {
     snprintf(buffer, sizeof buffer, "dir/file-with-a-rather-long-name-%02d", i);
     int fd = open(buffer, O_WRONLY | O_CREAT, 0600);
     REQUIRE(fd >= 0 && close(fd) == 0);
   }
-  DIR *dir = opendir("dir");
+  DIR* dir = opendir("dir");
   REQUIRE(dir);
-  for (struct dirent *entry; (entry = readdir(dir)) && count < 64;) {
+  for (struct dirent* entry; (entry = readdir(dir)) && count < 64;) {
     found[count++] = strcmp(entry->d_name, "..") ? strdup(entry->d_name) : "(parent)";
   }
   SHOW(closedir(dir));
@@ -163,7 +163,7 @@ static void standard_streams(void) {
   char line[100];
   while (fgets(line, sizeof line, stdin)) printf("stdin: %s", line);
   fprintf(stderr, "to stderr\n");
-  FILE *file = fopen("numbers.txt", "w");
+  FILE* file = fopen("numbers.txt", "w");
   REQUIRE(file);
   for (int i = 0; i < 5000; i++) fprintf(file, "%d %x\n", i, i * i);
   fclose(file);

@@ -8,23 +8,23 @@
 enum { kBlocks = 400, kTurns = 40000, kPage = 4096 };
 
 typedef struct {
-  unsigned char *bytes;
+  unsigned char* bytes;
   size_t size;
   unsigned char mark;
 } Block;
 
-static size_t pick_size(uint64_t *random) {
+static size_t pick_size(uint64_t* random) {
   uint32_t dice = random_next(random);
   if (dice % 500 == 0) return 200000 + random_next(random) % 400000;  // mmap, and mremap when it grows
   if (dice % 20 == 0) return random_next(random) % 20000;
   return random_next(random) % 400;
 }
 
-static void fill(Block *block) {
+static void fill(Block* block) {
   for (size_t i = 0; i < block->size; i += 97) block->bytes[i] = (unsigned char)(block->mark + i);
 }
 
-static void check(const Block *block, size_t size) {
+static void check(const Block* block, size_t size) {
   for (size_t i = 0; i < size; i += 97) REQUIRE(block->bytes[i] == (unsigned char)(block->mark + i));
 }
 
@@ -32,7 +32,7 @@ static void stress(void) {
   static Block blocks[kBlocks];
   uint64_t random = 1, total = 0;
   for (int turn = 0; turn < kTurns; turn++) {
-    Block *block = &blocks[random_next(&random) % kBlocks];
+    Block* block = &blocks[random_next(&random) % kBlocks];
     check(block, block->size);
     size_t size = pick_size(&random), old = block->size;
     switch (random_next(&random) % 4) {
@@ -65,7 +65,7 @@ static void stress(void) {
 }
 
 static void break_pointer(void) {
-  char *start = sbrk(0);
+  char* start = sbrk(0);
   SHOW(brk(start + 10 * kPage) == 0);
   memset(start, 1, 10 * kPage);
   SHOW(brk(start) == 0);
@@ -75,7 +75,7 @@ static void break_pointer(void) {
 }
 
 static void mappings(void) {
-  char *block = mmap(NULL, 8 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* block = mmap(NULL, 8 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(block != MAP_FAILED);
   for (int i = 0; i < 8; i++) block[i * kPage] = (char)('a' + i);
   SHOW(munmap(block + 2 * kPage, 2 * kPage));
@@ -84,12 +84,12 @@ static void mappings(void) {
   SHOW(mprotect(block + 1, kPage, PROT_READ));                  // misaligned
   SHOW(munmap(block + 1, kPage));
   SHOW(munmap(block + 2 * kPage, 2 * kPage));                   // nothing there: fine
-  char *same = mmap(block + 2 * kPage, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  char* same = mmap(block + 2 * kPage, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   SHOW(same == block + 2 * kPage);
   SHOW(same[0]);
   SHOW(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED);
   SHOW(mmap(NULL, kPage, PROT_READ, MAP_PRIVATE, 77, 0) == MAP_FAILED);
-  char *tail = mremap(block + 4 * kPage, 4 * kPage, 20 * kPage, MREMAP_MAYMOVE);
+  char* tail = mremap(block + 4 * kPage, 4 * kPage, 20 * kPage, MREMAP_MAYMOVE);
   REQUIRE(tail != MAP_FAILED);
   printf("moved: %c%c%c, then %d\n", tail[0], tail[kPage], tail[3 * kPage], tail[19 * kPage]);
   SHOW(mremap(tail, 20 * kPage, 2 * kPage, 0) == tail);
@@ -101,11 +101,11 @@ static void mappings(void) {
 }
 
 static void file_mapping(void) {
-  FILE *file = fopen("mapped.txt", "w+");
+  FILE* file = fopen("mapped.txt", "w+");
   REQUIRE(file);
   for (int i = 0; i < 1000; i++) fprintf(file, "%d ", i);
   fflush(file);
-  char *text = mmap(NULL, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE, fileno(file), 0);
+  char* text = mmap(NULL, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE, fileno(file), 0);
   REQUIRE(text != MAP_FAILED);
   printf("%.20s\n", text);
   SHOW(text[3888]);

@@ -9,18 +9,18 @@
 
 enum { kPage = 4096 };
 
-static char *page;
+static char* page;
 static volatile int handled, overflowing;
 static sigjmp_buf back;
 
-static void install(int signal, void (*handler)(int, siginfo_t *, void *), int flags) {
+static void install(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
   struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | flags};
   sigemptyset(&action.sa_mask);
   REQUIRE(sigaction(signal, &action, NULL) == 0);
 }
 
 // The code of SIGILL and of a stack overflow is left out: QEMU's is not the kernel's.
-static void say(int signal, siginfo_t *info) {
+static void say(int signal, siginfo_t* info) {
   printf("  signal %d", signal);
   if (signal != SIGILL && !overflowing) printf(", code %d", info->si_code);
   printf("\n");
@@ -28,29 +28,29 @@ static void say(int signal, siginfo_t *info) {
 }
 
 // Give the page back its permission; the access is tried again.
-static void grant(int signal, siginfo_t *info, void *context) {
+static void grant(int signal, siginfo_t* info, void* context) {
   (void)context;
   say(signal, info);
-  printf("  at offset %ld\n", (long)((char *)info->si_addr - page));
+  printf("  at offset %ld\n", (long)((char*)info->si_addr - page));
   REQUIRE(mprotect(page, kPage, PROT_READ | PROT_WRITE) == 0);
 }
 
 // Go on after the instruction, with 77 in x0.
-static void step_over(int signal, siginfo_t *info, void *context) {
-  ucontext_t *user = context;
+static void step_over(int signal, siginfo_t* info, void* context) {
+  ucontext_t* user = context;
   say(signal, info);
   printf("  at the instruction: %d\n", (uintptr_t)info->si_addr == user->uc_mcontext.pc);
   user->uc_mcontext.pc += 4;
   user->uc_mcontext.regs[0] = 77;
 }
 
-static void leave(int signal, siginfo_t *info, void *context) {
+static void leave(int signal, siginfo_t* info, void* context) {
   (void)context;
   say(signal, info);
   siglongjmp(back, signal);
 }
 
-static void note(int signal, siginfo_t *info, void *context) {
+static void note(int signal, siginfo_t* info, void* context) {
   (void)context;
   say(signal, info);
 }
@@ -59,11 +59,11 @@ static void repaired_faults(void) {
   page = mmap(NULL, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   install(SIGSEGV, grant, 0);
   printf("read of a page without access\n");
-  REQUIRE(*(volatile char *)(page + 100) == 0);
+  REQUIRE(*(volatile char*)(page + 100) == 0);
   REQUIRE(mprotect(page, kPage, PROT_READ) == 0);
   printf("store to a read-only page\n");
-  *(volatile long *)(page + 200) = 12345;
-  REQUIRE(*(volatile long *)(page + 200) == 12345);
+  *(volatile long*)(page + 200) = 12345;
+  REQUIRE(*(volatile long*)(page + 200) == 12345);
   REQUIRE(mprotect(page, kPage, PROT_NONE) == 0);
   printf("pair load, registers unchanged before it is repeated\n");
   long a = 1, b = 2;
@@ -110,9 +110,9 @@ static void stepped_over(void) {
 static void not_mapped(void) {
   install(SIGSEGV, leave, 0);
   printf("load from an address without a page\n");
-  if (sigsetjmp(back, 1) == 0) (void)*(volatile int *)nowhere;
+  if (sigsetjmp(back, 1) == 0) (void)*(volatile int*)nowhere;
   printf("store to one\n");
-  if (sigsetjmp(back, 1) == 0) *(volatile int *)nowhere = 1;
+  if (sigsetjmp(back, 1) == 0) *(volatile int*)nowhere = 1;
   printf("call of one\n");
   if (sigsetjmp(back, 1) == 0) ((void (*)(void))nowhere)();
   printf("call of a page that is not executable\n");
@@ -145,14 +145,14 @@ static void other_stack(void) {
   SHOW(sigaltstack(&alternate, NULL));
 }
 
-static void on_stack(int signal, siginfo_t *info, void *context) {
+static void on_stack(int signal, siginfo_t* info, void* context) {
   (void)context;
   char local;
   stack_t now;
   sigaltstack(NULL, &now);
   say(signal, info);
   printf("  on the other stack: %d %d\n", now.ss_flags == SS_ONSTACK,
-         &local >= (char *)now.ss_sp && &local < (char *)now.ss_sp + now.ss_size);
+         &local >= (char*)now.ss_sp && &local < (char*)now.ss_sp + now.ss_size);
 }
 
 static void masks(void) {

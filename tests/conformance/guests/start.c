@@ -15,16 +15,16 @@ static void auxiliary(void) {
   printf("capabilities %lx\n", getauxval(AT_HWCAP));
   printf("flags %lu, secure %lu\n", getauxval(AT_FLAGS), getauxval(AT_SECURE));
   printf("entry: %d\n", getauxval(AT_ENTRY) == (unsigned long)&_start);
-  const Elf64_Phdr *header = (void *)getauxval(AT_PHDR);
+  const Elf64_Phdr* header = (void*)getauxval(AT_PHDR);
   printf("program headers of %lu bytes\n", getauxval(AT_PHENT));
   int loads = 0;
   for (unsigned long i = 0; i < getauxval(AT_PHNUM); i++) loads += header[i].p_type == PT_LOAD;
   printf("segments %d\n", loads);
-  const unsigned char *random = (void *)getauxval(AT_RANDOM);
+  const unsigned char* random = (void*)getauxval(AT_RANDOM);
   unsigned sum = 0;
   for (int i = 0; i < 16; i++) sum += random[i];
   printf("random bytes: %d\n", sum != 0);
-  const char *name = (void *)getauxval(AT_EXECFN);
+  const char* name = (void*)getauxval(AT_EXECFN);
   printf("program name: %d\n", name && strstr(name, "start") != NULL);
   printf("user %d %d\n", getauxval(AT_UID) == getuid(), getauxval(AT_EGID) == getegid());
 }
@@ -59,7 +59,7 @@ static void clocks(void) {
   printf("resolution: %d\n", clock_getres(CLOCK_REALTIME, &before) == 0 && before.tv_sec == 0);
 }
 
-int main(int argc, char **argv, char **envp) {
+int main(int argc, char** argv, char** envp) {
   printf("%d arguments\n", argc);
   for (int i = 1; i < argc; i++) printf("[%s]\n", argv[i]);
   printf("closed by NULL: %d\n", argv[argc] == NULL && envp == argv + argc + 1);

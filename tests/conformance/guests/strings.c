@@ -12,7 +12,7 @@ static uint64_t random_state = 1, sum;
 
 static void mix(long value) { sum = (sum ^ (uint64_t)value) * 1099511628211u; }
 
-static void scramble(unsigned char *bytes) {
+static void scramble(unsigned char* bytes) {
   for (int i = 0; i < kRoom; i++) bytes[i] = (unsigned char)(random_next(&random_state) | 1);
 }
 
@@ -35,23 +35,23 @@ static void copies(int from, int to, int n) {
 
 static void searches(int at, int n) {
   scramble(left);
-  unsigned char *text = left + at;
+  unsigned char* text = left + at;
   text[n] = 0;
-  REQUIRE(strlen((char *)text) == (size_t)n);
-  REQUIRE(strnlen((char *)text, 40) == (size_t)(n < 40 ? n : 40));
+  REQUIRE(strlen((char*)text) == (size_t)n);
+  REQUIRE(strnlen((char*)text, 40) == (size_t)(n < 40 ? n : 40));
   REQUIRE(rawmemchr(text, 0) == text + n);
   for (int i = 0; i < n; i++) text[i] = (unsigned char)(text[i] == 'x' || text[i] == 'y' ? 'z' : text[i]);
   if (n > 2) {
     text[n / 2] = 'x';
     text[n - 1] = 'x';
-    REQUIRE(strchr((char *)text, 'x') == (char *)text + n / 2);
+    REQUIRE(strchr((char*)text, 'x') == (char*)text + n / 2);
     REQUIRE(memchr(text, 'x', (size_t)n) == text + n / 2);
-    REQUIRE(strrchr((char *)text, 'x') == (char *)text + n - 1);
+    REQUIRE(strrchr((char*)text, 'x') == (char*)text + n - 1);
     REQUIRE(memrchr(text, 'x', (size_t)n) == text + n - 1);
-    REQUIRE(strcspn((char *)text, "xy") == (size_t)(n / 2));
+    REQUIRE(strcspn((char*)text, "xy") == (size_t)(n / 2));
   }
-  REQUIRE(strchr((char *)text, 'y') == NULL);
-  REQUIRE(strchrnul((char *)text, 'y') == (char *)text + n);
+  REQUIRE(strchr((char*)text, 'y') == NULL);
+  REQUIRE(strchrnul((char*)text, 'y') == (char*)text + n);
   REQUIRE(memchr(text, 'y', (size_t)n) == NULL);
 }
 
@@ -60,20 +60,20 @@ static void comparisons(int at, int other, int n) {
   memcpy(right + other, left + at, (size_t)n);
   left[at + n] = right[other + n] = 0;
   REQUIRE(memcmp(left + at, right + other, (size_t)n) == 0);
-  REQUIRE(strcmp((char *)left + at, (char *)right + other) == 0);
+  REQUIRE(strcmp((char*)left + at, (char*)right + other) == 0);
   if (n == 0) return;
   int place = (int)(random_next(&random_state) % (uint32_t)n);
   right[other + place] = (unsigned char)(random_next(&random_state) | 1);
   int order = sign(left[at + place] - right[other + place]);
   REQUIRE(sign(memcmp(left + at, right + other, (size_t)n)) == order);
-  REQUIRE(sign(strcmp((char *)left + at, (char *)right + other)) == order);
-  REQUIRE(sign(strncmp((char *)left + at, (char *)right + other, (size_t)place)) == 0);
+  REQUIRE(sign(strcmp((char*)left + at, (char*)right + other)) == order);
+  REQUIRE(sign(strncmp((char*)left + at, (char*)right + other, (size_t)place)) == 0);
   mix(order);
 }
 
 static void others(void) {
   char text[64] = "one,two;;three";
-  for (char *word = strtok(text, ",;"); word; word = strtok(NULL, ",;")) printf("%s\n", word);
+  for (char* word = strtok(text, ",;"); word; word = strtok(NULL, ",;")) printf("%s\n", word);
   printf("%s\n", strstr("a needle in the haystack with a needles", "needles"));
   printf("%ld %lu %ld\n", strtol("-0x7fff", NULL, 16), strtoul("777", NULL, 8), strtol("99z", NULL, 10));
   char big[100];

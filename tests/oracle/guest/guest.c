@@ -110,14 +110,13 @@ static struct FpSimdRecord* fpsimd(struct Context* context) {
 /* Stores what the case changed in one writable page and puts the old bytes back. */
 static void mend_page(uint32_t page, uint32_t* count) {
   uint64_t* now = (uint64_t*)(ORACLE_DATA_BASE + page * ORACLE_PAGE);
-  const uint64_t* before =
-      (const uint64_t*)((const uint8_t*)input_ + input_->memory_offset + page * ORACLE_PAGE);
+  const uint64_t* before = (const uint64_t*)((const uint8_t*)input_ + input_->memory_offset + page * ORACLE_PAGE);
   struct OracleBlock* blocks = (struct OracleBlock*)((uint8_t*)output_ + output_->blocks_offset);
   for (uint32_t i = 0; i < ORACLE_PAGE / 8; i += 8) {
-    const uint64_t difference = (now[i] ^ before[i]) | (now[i + 1] ^ before[i + 1]) |
-                                (now[i + 2] ^ before[i + 2]) | (now[i + 3] ^ before[i + 3]) |
-                                (now[i + 4] ^ before[i + 4]) | (now[i + 5] ^ before[i + 5]) |
-                                (now[i + 6] ^ before[i + 6]) | (now[i + 7] ^ before[i + 7]);
+    const uint64_t difference = (now[i] ^ before[i]) | (now[i + 1] ^ before[i + 1]) | (now[i + 2] ^ before[i + 2]) |
+                                (now[i + 3] ^ before[i + 3]) | (now[i + 4] ^ before[i + 4]) |
+                                (now[i + 5] ^ before[i + 5]) | (now[i + 6] ^ before[i + 6]) |
+                                (now[i + 7] ^ before[i + 7]);
     if (!difference) continue;
     for (uint32_t j = i; j < i + 8; j += 2) {
       if (now[j] == before[j] && now[j + 1] == before[j + 1]) continue;
@@ -209,8 +208,8 @@ __asm__(
     "  svc #0\n");
 
 static void make_world(void) {
-  uint32_t* code = map(ORACLE_CODE_BASE, ORACLE_CODE_SIZE, kProtRead | kProtWrite | kProtExec,
-                       kMapPrivate | kMapAnonymous, -1);
+  uint32_t* code =
+      map(ORACLE_CODE_BASE, ORACLE_CODE_SIZE, kProtRead | kProtWrite | kProtExec, kMapPrivate | kMapAnonymous, -1);
   for (uint32_t i = 0; i < ORACLE_CODE_SIZE / 4; ++i) code[i] = ORACLE_FILLER(i);
   for (uint32_t page = 0; page < ORACLE_DATA_PAGES; ++page) {
     if (page == ORACLE_PAGE_HOLE) continue;
