@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 BUILD := build
 JOBS := $(shell nproc)
+FUZZ_SECONDS := 1800
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -25,6 +26,9 @@ tsan: setup-test ## Unit tests under the thread sanitizer
 	cmake --build --preset tsan -j $(JOBS)
 	ctest --preset tsan -j $(JOBS)
 
+fuzz: setup-test ## Fuzz words, ELF files and system calls for half an hour (FUZZ_SECONDS)
+	tests/fuzz/run.sh $(FUZZ_SECONDS)
+
 bench: setup-bench binary ## Measure against qemu-aarch64 and native code
 	python3 bench/run.py --kvrm $(BUILD)/kvrm $(BENCH_OPTIONS)
 
@@ -38,7 +42,7 @@ tidy: build-all ## Look for problems with clang-tidy
 	git ls-files 'src/*.cpp' 'cli/*.cpp' | xargs clang-tidy-19 -p $(BUILD) --quiet
 
 clean: ## Remove what was built
-	rm -rf $(BUILD) build-dev build-asan build-tsan
+	rm -rf $(BUILD) build-dev build-asan build-tsan build-fuzz
 
 setup-build setup-test setup-bench: setup-%:
 	@tools/setup.sh $*
@@ -51,4 +55,4 @@ build-all:
 	cmake --preset release -DKVRM_BUILD_TESTS=ON
 	cmake --build --preset release -j $(JOBS)
 
-.PHONY: help demo test test-full asan tsan bench coverage format tidy clean setup-build setup-test setup-bench binary build-all
+.PHONY: help demo test test-full asan tsan fuzz bench coverage format tidy clean setup-build setup-test setup-bench binary build-all
