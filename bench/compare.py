@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Two builds of kvrm, or two sets of options, on the same programs in alternating runs.
+
+    bench/compare.py --a OLD/kvrm --b NEW/kvrm [--rounds 10] [--set integer] [--only NAME] [--json FILE]
+    bench/compare.py --a build/kvrm --b build/kvrm --b-options "--dispatch neural"
+
+Prints, per program, the median time of B over that of A, and the geometric mean: 1.02 means B is 2 % slower.
+"""
+
+import argparse
+import json
+import math
+import os
+import statistics
+import sys
+
+import run
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--a", required=True, help="the first kvrm binary")
+    parser.add_argument("--b", required=True, help="the second")
+    parser.add_argument("--a-options", default="", help="options for the first's kvrm run")
+    parser.add_argument("--b-options", default="", help="and for the second's")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--set", choices=("integer", "numeric", "all"), default="integer")
+    parser.add_argument("--only", default="", help="only the programs whose name contains this")
+    parser.add_argument("--json", help="write the figures to this file, too")
+    options = parser.parse_args()
+
+    packages = run.prepare()
+    commands = []
+    for kvrm, extra in ((options.a, options.a_options), (options.b, options.b_options)):
+        options.kvrm, options.kvrm_options = os.path.abspath(kvrm), extra
+        commands.append({name: row[1]["kvrm"] for name, row in run.programs(options, packages).items()})
+
+    ratios = {}
+    for name in commands[0]:
+        times = ([], [])
+        for round_number in range(options.rounds):
+            run.note(f"{name}: round {round_number + 1} of {options.rounds}")
+            for side in (0, 1) if round_number % 2 == 0 else (1, 0):
+                times[side].append(run.timed(commands[side][name])[0])
+        ratios[name] = statistics.median(times[1]) / statistics.median(times[0])
+        print(f"{name:20} {ratios[name]:.4f}", flush=True)
+    if not ratios:
+        sys.exit("compare: no such program")
+    mean = math.exp(statistics.fmean(map(math.log, ratios.values())))
+    print(f"geometric mean B/A   {mean:.4f} over {len(ratios)} programs, {options.rounds} alternating rounds")
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"a": options.a, "b": options.b, "ratios": ratios, "mean": mean}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
