@@ -31,6 +31,13 @@ const Entry* PredecodeCache::enter(u64 pc) {
   const memory::AddressSpace::CodePage code = space_.code_page(pc);
   if (code.trap != Trap::kNone) return fetch_fault(pc, code.trap);
 
+  // Decoded code is four times the size of code; a guest that runs very many pages starts over. Nobody holds an entry
+  // across this call but by its address.
+  constexpr std::size_t kMostPages = 1 << 14;
+  if (pages_.size() >= kMostPages) {
+    pages_.clear();
+    code_remapped();
+  }
   std::unique_ptr<DecodedPage>& page = pages_[code.bytes];
   if (!page) {
     page = std::make_unique<DecodedPage>();

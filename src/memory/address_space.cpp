@@ -16,6 +16,9 @@ constexpr u64 kPagePresent = 32;
 constexpr u64 kFlags = kPageSize - 1;
 constexpr u64 kPermissions = kPageRead | kPageWrite | kPageExecute;
 
+// As many areas as Linux allows a process (vm.max_map_count).
+constexpr std::size_t kMostAreas = 65530;
+
 alignas(kPageSize) constexpr u8 kZeros[kPageSize] = {};
 
 u8* page_of(u64 entry) { return reinterpret_cast<u8*>(entry & ~kFlags); }
@@ -68,13 +71,13 @@ void AddressSpace::insert(u64 address, u64 size, Region region) {
 }
 
 bool AddressSpace::map(u64 address, u64 size, u32 protection) {
-  if (!valid_range(address, size)) return false;
+  if (!valid_range(address, size) || regions_.size() >= kMostAreas) return false;
   insert(address, size, {0, protection, nullptr, 0});
   return true;
 }
 
 bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const Image> image, u64 offset) {
-  if (!valid_range(address, size) || page_offset(offset) != 0) return false;
+  if (!valid_range(address, size) || page_offset(offset) != 0 || regions_.size() >= kMostAreas) return false;
   insert(address, size, {0, protection, std::move(image), offset});
   return true;
 }
@@ -89,7 +92,7 @@ void AddressSpace::unmap(u64 address, u64 size) {
 }
 
 bool AddressSpace::protect(u64 address, u64 size, u32 protection) {
-  if (!valid_range(address, size)) return false;
+  if (!valid_range(address, size) || regions_.size() >= kMostAreas) return false;
   const bool whole = is_mapped(address, size);
   split_at(address);
   split_at(address + size);
@@ -119,13 +122,19 @@ bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
     regions_[last_start] = last;
   }
   if (to_size > kept) regions_[last_start].end = to + to_size;
+  bool whole = true;
   for_each_entry(from, kept, [&](u64 address, u64& entry) {
     if (entry & kPageCode) forget_code(entry);
-    entry_at(address - from + to) = entry;
-    entry = 0;
+    u64* slot = make_slot(address - from + to);
+    if (slot) {
+      *slot = entry;
+      entry = 0;
+    } else {
+      whole = false;
+    }
   });
   unmap(from, from_size);
-  return true;
+  return whole;
 }
 
 bool AddressSpace::discard(u64 address, u64 size) {
@@ -187,13 +196,23 @@ const u64* AddressSpace::find_entry(u64 address) const {
   return leaf ? &leaf->entries[page & (kFanout - 1)] : nullptr;
 }
 
-u64& AddressSpace::entry_at(u64 address) {
+// Tables are the guest's memory as well: touching pages far apart must not cost the host more than the limit. The first
+// few are free, so that a guest with a tiny limit can start.
+u64* AddressSpace::make_slot(u64 address) {
+  constexpr u64 kFreeTables = 64;
+  const auto may_grow = [&](u64 bytes) { return tables_++ < kFreeTables || frames_.charge(bytes); };
   const u64 page = address >> kPageShift;
   auto& branch = branches_[page >> 24];
-  if (!branch) branch = std::make_unique<Branch>();
+  if (!branch) {
+    if (!may_grow(sizeof(Branch))) return nullptr;
+    branch = std::make_unique<Branch>();
+  }
   auto& leaf = branch->leaves[page >> 12 & (kFanout - 1)];
-  if (!leaf) leaf = std::make_unique<Leaf>();
-  return leaf->entries[page & (kFanout - 1)];
+  if (!leaf) {
+    if (!may_grow(sizeof(Leaf))) return nullptr;
+    leaf = std::make_unique<Leaf>();
+  }
+  return &leaf->entries[page & (kFanout - 1)];
 }
 
 // Visits the pages of the range that are present, skipping what was never touched.
@@ -271,10 +290,16 @@ void AddressSpace::forget_code(u64& entry) {
 AddressSpace::Resolved AddressSpace::resolve(u64 tagged, Access access) {
   const u64 address = tagged & kUntagged;
   if (address >= kAddressLimit) return {Trap::kUnmapped, nullptr};
-  u64& entry = entry_at(address);
+  const u64* found = find_entry(address);
+  auto region = regions_.cend();
+  if (!found || !(*found & kPagePresent)) {
+    region = region_at(address);
+    if (region == regions_.cend()) return {Trap::kUnmapped, nullptr};
+  }
+  u64* slot = make_slot(address);
+  if (!slot) return {Trap::kOutOfMemory, nullptr};
+  u64& entry = *slot;
   if (!(entry & kPagePresent)) {
-    auto region = region_at(address);
-    if (region == regions_.end()) return {Trap::kUnmapped, nullptr};
     entry = make_entry(page_base(address), region->second);
   }
   if (!(entry & static_cast<u64>(access))) return {Trap::kPermission, nullptr};
@@ -294,7 +319,7 @@ AddressSpace::Resolved AddressSpace::resolve(u64 tagged, Access access) {
 AddressSpace::CodePage AddressSpace::code_page(u64 address) {
   const Resolved resolved = resolve(address, Access::kExecute);
   if (resolved.trap != Trap::kNone) return {resolved.trap, nullptr};
-  entry_at(address & kUntagged) |= kPageCode;
+  *make_slot(address & kUntagged) |= kPageCode;  // there: the page was just resolved
   // One page may be cached once only, under its own address; stores must take the slow path from now on.
   cache_.at(address).write_tag = kNoPage;
   return {Trap::kNone, resolved.page};
@@ -377,7 +402,9 @@ bool AddressSpace::poke(u64 tagged, const void* from, std::size_t size) {
   if (accessible(address, size, kNoAccess) < size) return false;
   for (std::size_t done = 0; done < size;) {
     const u64 at = address + done;
-    u64& entry = entry_at(at);
+    u64* slot = make_slot(at);
+    if (!slot) return false;
+    u64& entry = *slot;
     if (!(entry & kPagePresent)) entry = make_entry(page_base(at), region_at(at)->second);
     if (!(entry & kPagePrivate)) {
       if (!make_private(entry)) return false;

@@ -86,7 +86,7 @@ class AddressSpace final : public GuestMemory {
   void map_changed();
 
   const u64* find_entry(u64 address) const;
-  u64& entry_at(u64 address);
+  u64* make_slot(u64 address);  // null: no memory left for page tables
   template <class Visit>
   void for_each_entry(u64 address, u64 size, Visit visit);
   u64 make_entry(u64 address, const Region& region) const;
@@ -107,6 +107,7 @@ class AddressSpace final : public GuestMemory {
   };
   std::unique_ptr<Branch> branches_[kFanout];
 
+  u64 tables_ = 0;
   FramePool frames_;
   Regions regions_;
   CodeListener* listener_ = nullptr;

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+
 namespace kvrm::memory {
 
 FramePool::FramePool(u64 limit_bytes) : limit_frames_(limit_bytes / kFrameBytes) {}
@@ -22,6 +24,13 @@ u8* FramePool::allocate() {
   free_.pop_back();
   ++in_use_;
   return frame;
+}
+
+bool FramePool::charge(u64 bytes) {
+  const u64 frames = bytes / kFrameBytes;
+  if (frames > limit_frames_ - std::min(in_use_, limit_frames_)) return false;
+  limit_frames_ -= frames;
+  return true;
 }
 
 void FramePool::release(u8* frame) {

@@ -16,6 +16,8 @@ class FramePool {
 
   u8* allocate();  // a page of unknown contents; null when the limit is reached
   void release(u8* frame);
+  // Counts bytes kept elsewhere for this guest (its page tables) against the limit; false when it is reached.
+  bool charge(u64 bytes);
   u64 bytes_in_use() const { return in_use_ * kFrameBytes; }
 
  private:

@@ -82,6 +82,29 @@ TEST(AddressSpace, TheLimitIsAFaultNotACrash) {
   EXPECT_EQ(memory.store<u8>(cpu, kBase + 2 * kPageSize, 1), Trap::kNone);
 }
 
+// Reading pages far apart takes no frames, but each needs a page table of its own.
+TEST(AddressSpace, PageTablesCountAgainstTheLimit) {
+  AddressSpace space(1 << 20);
+  Cpu cpu{};
+  auto memory = space.policy();
+  ASSERT_TRUE(space.map(kBase, u64{1} << 44, kReadWrite));
+  Trap trap = Trap::kNone;
+  u64 reads = 0;
+  for (; reads < 1000 && trap == Trap::kNone; ++reads) {
+    u8 value = 0;
+    trap = memory.load(cpu, kBase + (reads << 24), value);
+  }
+  EXPECT_EQ(trap, Trap::kOutOfMemory);
+  EXPECT_LT(reads, 200u);
+}
+
+TEST(AddressSpace, AreasAreLimited) {
+  AddressSpace space(1 << 20);
+  u64 count = 0;
+  while (count < 100000 && space.map(kBase + count * 2 * kPageSize, kPageSize, kRead)) ++count;
+  EXPECT_EQ(count, 65530u);
+}
+
 TEST(AddressSpace, BadRangesAreRefused) {
   AddressSpace space(1 << 20);
   EXPECT_FALSE(space.map(kBase + 1, kPageSize, kRead));
