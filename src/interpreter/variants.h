@@ -27,7 +27,6 @@ struct Variants {
   static constexpr bool kHasIndex = KVRM_HAS(option);
   static constexpr bool kHasFloatType = KVRM_HAS(ftype);
   static constexpr bool kHasScale = (KVRM_HAS(scale)) && !(KVRM_HAS(size)) && !kHasFloatType;
-  static constexpr bool kHasHw = KVRM_HAS(hw);
   static constexpr bool kIsBranch = isa::facts(Op::kRow).flow == isa::Flow::kDirect ||
                                     isa::facts(Op::kRow).flow == isa::Flow::kConditional || Op::kRow == isa::Row::BL;
 
