@@ -62,7 +62,8 @@ struct Context {
     u64 address;  // or kNoAddress
     const Entry* entries;
   };
-  static constexpr u64 kNoAddress = 1;
+  // Bit 2 is part of the index into a page, so that no pc, however misaligned, compares equal to it.
+  static constexpr u64 kNoAddress = 4;
   static constexpr u32 kCachedPages = 256;
   CachedPage pages[kCachedPages];
 

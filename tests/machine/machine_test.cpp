@@ -69,6 +69,18 @@ TEST(Machine, AFetchFaultStopsAtTheTarget) {
   EXPECT_EQ(stop.pc, kCode + 2);
 }
 
+// Found by fuzzing: these once looked like an empty place in the cache of entered pages.
+TEST(Machine, MisalignedTargetsInTheFirstPageFault) {
+  for (std::uint64_t target = 0; target < 4096; ++target) {
+    Machine machine = machine_with({br(0)});
+    machine.set_x(0, target);
+    const Stop stop = machine.run();
+    EXPECT_EQ(stop.reason, StopReason::kFault);
+    EXPECT_EQ(stop.fault, target % 4 ? FaultKind::kPcAlignment : FaultKind::kUnmapped);
+    EXPECT_EQ(stop.pc, target);
+  }
+}
+
 // The heart of exact counting: for every N, stopping after N and going on gives what one run gives.
 TEST(Machine, BudgetsStopAfterExactlyThatMany) {
   const Words words = {movz(0, 900), add_imm(1, 1, 1), subs_imm(0, 0, 1), b_ne(-2), hlt(0)};
