@@ -36,7 +36,7 @@ coverage: build-all ## Write docs/coverage.md again
 	python3 tools/coverage.py --table $(BUILD)/generated/isa/a64.json --out docs/coverage.md
 
 format: ## Format the sources
-	git ls-files '*.h' '*.cpp' '*.c' | xargs clang-format-19 -i
+	git ls-files '*.h' '*.cpp' ':!*/guests/*' | xargs clang-format-19 -i
 
 tidy: build-all ## Look for problems with clang-tidy
 	git ls-files 'src/*.cpp' 'cli/*.cpp' | xargs clang-tidy-19 -p $(BUILD) --quiet

@@ -9,15 +9,6 @@ namespace {
 
 using namespace test;
 
-constexpr std::uint64_t kCode = 0x10000;
-
-Machine machine_with(const Words& words) {
-  auto machine = Machine::create();
-  EXPECT_TRUE(machine->load(bytes_of(words), kCode).ok());
-  machine->set_pc(kCode);
-  return std::move(*machine);
-}
-
 TEST(Code, AStoreToTheNextInstructionTakesEffect) {
   // str w2, [x3] overwrites the word behind it.
   Machine machine = machine_with({kNop, str_w(2, 3), movz(0, 1), hlt(0)});

@@ -14,16 +14,6 @@ namespace {
 
 using namespace test;
 
-constexpr std::uint64_t kCode = 0x10000;
-
-Machine machine_with(const Words& words) {
-  auto machine = Machine::create();
-  EXPECT_TRUE(machine.ok());
-  EXPECT_TRUE(machine->load(bytes_of(words), kCode).ok());
-  machine->set_pc(kCode);
-  return std::move(*machine);
-}
-
 TEST(Machine, IsMoveOnly) {
   static_assert(!std::is_copy_constructible_v<Machine> && std::is_nothrow_move_constructible_v<Machine>);
 }

@@ -1,10 +1,15 @@
-// The few instruction words the tests write by hand.
+// The few instruction words the tests write by hand, and a raw machine that holds them.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
+
+#include "kvrm/machine.h"
 
 namespace kvrm::test {
 
@@ -31,5 +36,16 @@ constexpr std::uint32_t brk(unsigned imm16) { return 0xd4200000 | imm16 << 5; }
 constexpr std::uint32_t hlt(unsigned imm16) { return 0xd4400000 | imm16 << 5; }
 
 inline std::span<const std::byte> bytes_of(const Words& words) { return std::as_bytes(std::span(words)); }
+
+inline constexpr std::uint64_t kCode = 0x10000;
+
+// A machine with the words at kCode and pc there.
+inline Machine machine_with(const Words& words) {
+  auto machine = Machine::create();
+  EXPECT_TRUE(machine.ok());
+  EXPECT_TRUE(machine->load(bytes_of(words), kCode).ok());
+  machine->set_pc(kCode);
+  return std::move(*machine);
+}
 
 }  // namespace kvrm::test
