@@ -34,6 +34,14 @@ enum class Trap : u32 {
 
 enum class Access : u32 { kRead = 1, kWrite = 2, kExecute = 4 };
 
+// Where the vector registers live. A driver for which they are too large to keep beside the rest of the state says so
+// before it includes anything: KVRM_VECTORS_ELSEWHERE makes `q` a pointer to them, with the same use.
+#ifdef KVRM_VECTORS_ELSEWHERE
+#define KVRM_VECTOR_FILE U128* q
+#else
+#define KVRM_VECTOR_FILE U128 q[32]
+#endif
+
 struct Cpu {
   u64 x[kGeneralSlots];
   u64 pc;
@@ -43,7 +51,7 @@ struct Cpu {
   u32 fpsr;
   u32 fault_access;   // an Access, for the memory traps
   u64 fault_address;  // for the memory traps; the immediate for BRK and HLT
-  U128 q[32];         // V0-V31
+  KVRM_VECTOR_FILE;   // V0-V31
   u64 tpidr_el0;
   u64 tpidrro_el0;
   // The exclusive monitor: armed when exclusive_size is not zero. The value is what the load saw.

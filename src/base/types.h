@@ -18,8 +18,8 @@ static_assert(sizeof(u8) == 1 && sizeof(u16) == 2 && sizeof(u32) == 4 && sizeof(
 
 // A 128-bit value: a vector register, a 16-byte memory access.
 struct U128 {
-  u64 lo = 0;
-  u64 hi = 0;
+  u64 lo;
+  u64 hi;
   friend constexpr bool operator==(const U128&, const U128&) = default;
 };
 

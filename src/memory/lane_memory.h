@@ -1,0 +1,254 @@
+// A lane's memory where very many lanes live: a GPU, or a simulated one. Freestanding.
+//
+// Lanes come in groups (the lanes of a warp). A group shares page tables of 64 pages each, found through a small hash
+// table; a page of a group has one frame, in which the group's lanes lie interleaved by 8-byte words, so that lanes in
+// lockstep touch neighbouring words. Whether a lane has its own copy there, or still looks at the shared image or at
+// zeros, is in the lane's own page entry. Only the lanes of one group touch the group's tables, and the pools are made
+// for everyone.
+#pragma once
+
+#include "base/device.h"
+#include "base/warp.h"
+#include "memory/areas.h"
+#include "memory/page.h"
+#include "memory/paged.h"
+#include "memory/policy.h"
+#include "memory/slab_pool.h"
+
+namespace kvrm::memory {
+
+inline constexpr u32 kTableShift = 6;
+inline constexpr u32 kTablePages = 1u << kTableShift;
+inline constexpr u32 kPageWords = kPageSize / 8;
+
+// A lane's page entry: the address of the page's first word, and flags in the top byte. The low three bits of the
+// address hold the distance of neighbouring words, as a shift: 0 in shared bytes, the group's in private frames.
+inline constexpr u64 kEntryRead = u64{1} << 56;
+inline constexpr u64 kEntryWrite = u64{1} << 57;
+inline constexpr u64 kEntryExecute = u64{1} << 58;
+inline constexpr u64 kEntryPrivate = u64{1} << 59;
+inline constexpr u64 kEntryCommon = u64{1} << 60;  // writable bytes that several lanes see: accesses are atomic
+inline constexpr u64 kEntryPresent = u64{1} << 63;
+inline constexpr u64 kEntryAddress = (u64{1} << 56) - 1;
+inline constexpr u64 kEntryPermissions = kEntryRead | kEntryWrite | kEntryExecute;
+inline constexpr u32 kEntryPermissionShift = 56;
+
+// What all groups share.
+struct LaneWorld {
+  SlabPool frames;       // a page for each lane of a group
+  SlabPool tables;       // page tables
+  const u8* zeros;       // a page of them
+  u32 group_shift;       // log2 of the lanes in a group
+  u32 directory_slots;   // of a group, a power of two
+};
+
+struct GroupPage {
+  u32 frame;   // index + 1; 0: none yet
+  u32 owners;  // a bit for each lane that has its copy there
+};
+// Behind it: the lanes' entries, [page][lane].
+struct GroupTable {
+  GroupPage pages[kTablePages];
+};
+constexpr u64 group_table_bytes(u32 group_shift) {
+  return sizeof(GroupTable) + (u64{kTablePages} * sizeof(u64) << group_shift);
+}
+
+// What a lane knows of its memory.
+struct LaneSpace {
+  LaneWorld* world;
+  u64* directory;      // the group's: block number + 1 above, table index below; 0: empty
+  Areas areas;
+  u32 lane;            // in the group
+  u32 page_limit;      // private pages this lane may have
+  u32 private_pages;   // and has
+  u32 changes;         // counts changes of the map, for whoever remembers something about it
+};
+
+// A few recent pages. Tags are page addresses; bit 0: not for reading, bit 1: not for writing.
+struct LaneTranslation {
+  u64 tag;
+  u64 page;  // as in an entry, without flags
+};
+inline constexpr u32 kLaneTranslations = 4;
+inline constexpr u64 kNoLanePage = ~u64{0};
+
+// Loads and stores of the lane's own bytes, or of bytes nobody writes.
+template <class T>
+KVRM_INLINE T load_global(const u8* at) {
+#if defined(__NVPTX__)
+  return *(const __attribute__((address_space(1))) T*)at;
+#else
+  T value;
+  __builtin_memcpy(&value, at, sizeof(T));
+  return value;
+#endif
+}
+template <class T>
+KVRM_INLINE void store_global(u8* at, T value) {
+#if defined(__NVPTX__)
+  *(__attribute__((address_space(1))) T*)at = value;
+#else
+  __builtin_memcpy(at, &value, sizeof(T));
+#endif
+}
+
+// The bytes at an offset of a page whose words are 1 << shift apart.
+KVRM_INLINE u8* lane_byte(u64 page, u64 offset) {
+  const u32 shift = static_cast<u32>(page & 7);
+  return reinterpret_cast<u8*>((page & ~u64{7}) + ((offset & ~u64{7}) << shift) + (offset & 7));
+}
+
+class LaneMemory {
+ public:
+  KVRM_INLINE LaneMemory(LaneSpace* space, LaneTranslation* recent) : space_(space), recent_(recent) {}
+
+  // --- the policy ---
+  template <class T>
+  KVRM_INLINE Trap load(Cpu& cpu, u64 address, T& value) {
+    const LaneTranslation& known = recent_[slot_of(address)];
+    const u64 last = (address + sizeof(T) - 1) & kTagMask;
+    if (KVRM_LIKELY((known.tag & ~u64{2}) == last) && fits<T>(address)) {
+      value = get<T>(known.page, address & (kPageSize - 1));
+      return Trap::kNone;
+    }
+    T copy;
+    const SlowAccess slow = read_slow(address, &copy, sizeof(T));
+    if (slow.trap != Trap::kNone) return memory_trap(cpu, slow.trap, slow.fault_address, Access::kRead);
+    value = copy;
+    return Trap::kNone;
+  }
+
+  template <class T>
+  KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
+    const LaneTranslation& known = recent_[slot_of(address)];
+    const u64 last = (address + sizeof(T) - 1) & kTagMask;
+    if (KVRM_LIKELY((known.tag & ~u64{1}) == last) && fits<T>(address)) {
+      put<T>(known.page, address & (kPageSize - 1), value);
+      return Trap::kNone;
+    }
+    const T copy = value;
+    const SlowAccess slow = write_slow(address, &copy, sizeof(T));
+    if (slow.trap != Trap::kNone) return memory_trap(cpu, slow.trap, slow.fault_address, Access::kWrite);
+    return Trap::kNone;
+  }
+
+  template <class T>
+  KVRM_INLINE Trap compare_exchange(Cpu& cpu, u64 address, const T& expected, const T& desired, T& observed) {
+    const T wanted = expected, replacement = desired;
+    T seen;
+    const SlowAccess slow = exchange_slow(address, &wanted, &replacement, &seen, sizeof(T));
+    if (slow.trap != Trap::kNone) return memory_trap(cpu, slow.trap, slow.fault_address, Access::kWrite);
+    observed = seen;
+    return Trap::kNone;
+  }
+
+  KVRM_INLINE void fence() { sync::fence_acq_rel_gpu(); }
+
+  // --- what an instruction fetch needs ---
+  // The page at an address with permission to execute, as in an entry.
+  struct Resolved {
+    Trap trap;
+    u64 page;
+    u64 entry;
+  };
+  KVRM_COLD Resolved resolve(u64 tagged, Access access);
+
+  // --- the map and copies, as memory/guest_memory.h says ---
+  bool read(u64 address, void* to, u64 size) { return accessible(address, size, kRead) == size && peek(address, to, size); }
+  bool write(u64 address, const void* from, u64 size) {
+    return accessible(address, size, kWrite) == size && poke(address, from, size);
+  }
+  KVRM_COLD bool peek(u64 address, void* to, u64 size);
+  KVRM_COLD bool poke(u64 address, const void* from, u64 size);
+  KVRM_COLD u64 accessible(u64 address, u64 size, u32 protection);
+  KVRM_COLD bool map(u64 address, u64 size, u32 protection);
+  KVRM_COLD void unmap(u64 address, u64 size);
+  KVRM_COLD bool protect(u64 address, u64 size, u32 protection);
+  KVRM_COLD bool move(u64 from, u64 from_size, u64 to, u64 to_size);
+  KVRM_COLD bool discard(u64 address, u64 size);
+  bool is_free(u64 address, u64 size) { return space_->areas.is_free(address, size); }
+  bool is_mapped(u64 address, u64 size) { return space_->areas.is_mapped(address, size); }
+  u64 find_free(u64 size, u64 floor, u64 limit) { return space_->areas.find_free(size, floor, limit); }
+  u32 area_count() { return space_->areas.count(); }
+  const Area& area(u32 index) { return space_->areas[index]; }
+  u32 protection_at(u64 address) {
+    const Area* found = space_->areas.find(address);
+    return found ? found->protection : u32{kNoAccess};
+  }
+
+  KVRM_COLD SlowAccess read_slow(u64 address, void* to, u32 size);
+  KVRM_COLD SlowAccess write_slow(u64 address, const void* from, u32 size);
+  KVRM_COLD SlowAccess exchange_slow(u64 address, const void* expected, const void* desired, void* observed, u32 size);
+
+  // Gives back every private page and forgets the map: the lane is about to become another one.
+  KVRM_COLD void clear();
+  void forget_recent() {
+    for (u32 i = 0; i < kLaneTranslations; ++i) recent_[i].tag = kNoLanePage;
+  }
+  LaneSpace& space() { return *space_; }
+
+ private:
+  static KVRM_INLINE u32 slot_of(u64 address) {
+    return static_cast<u32>(address >> kPageShift) & (kLaneTranslations - 1);
+  }
+  // Memory comes in words of 8 bytes. An access that is aligned, or made of whole words, needs no more than its words.
+  template <class T>
+  static KVRM_INLINE bool fits(u64 address) {
+    if constexpr (sizeof(T) == 1) return true;
+    if constexpr (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) return (address & (sizeof(T) - 1)) == 0;
+    return sizeof(T) % 8 == 0 && (address & 7) == 0;
+  }
+  template <class T>
+  struct Words {
+    u64 words[sizeof(T) / 8];
+  };
+  template <class T>
+  static KVRM_INLINE T get(u64 page, u64 offset) {
+    const u8* const first = lane_byte(page, offset);
+    if constexpr (sizeof(T) == 1) return __builtin_bit_cast(T, load_global<u8>(first));
+    if constexpr (sizeof(T) == 2) return __builtin_bit_cast(T, load_global<u16>(first));
+    if constexpr (sizeof(T) == 4) return __builtin_bit_cast(T, load_global<u32>(first));
+    if constexpr (sizeof(T) % 8 == 0) {
+      Words<T> words;
+#pragma GCC unroll 8
+      for (u32 i = 0; i < sizeof(T) / 8; ++i) words.words[i] = load_global<u64>(first + (u64{i} * 8 << (page & 7)));
+      return __builtin_bit_cast(T, words);
+    }
+    __builtin_unreachable();
+  }
+  template <class T>
+  static KVRM_INLINE void put(u64 page, u64 offset, const T& value) {
+    u8* const first = lane_byte(page, offset);
+    if constexpr (sizeof(T) == 1) store_global(first, __builtin_bit_cast(u8, value));
+    if constexpr (sizeof(T) == 2) store_global(first, __builtin_bit_cast(u16, value));
+    if constexpr (sizeof(T) == 4) store_global(first, __builtin_bit_cast(u32, value));
+    if constexpr (sizeof(T) % 8 == 0) {
+      const auto words = __builtin_bit_cast(Words<T>, value);
+#pragma GCC unroll 8
+      for (u32 i = 0; i < sizeof(T) / 8; ++i) store_global(first + (u64{i} * 8 << (page & 7)), words.words[i]);
+    }
+  }
+
+  struct Slot {
+    u64* entry;  // null: no memory left for tables
+    GroupPage* page;
+  };
+  Slot find_slot(u64 page_number, bool make);
+  template <class Visit>
+  void for_each_table(Visit visit);
+  template <class Visit>
+  void for_each_entry(u64 address, u64 size, Visit visit);
+  bool make_private(u64& entry, GroupPage& page);
+  void drop(u64& entry, GroupPage& page);
+  void map_changed();
+  template <class Copy>
+  SlowAccess each_page(u64 address, u64 size, Access access, Copy copy);
+
+  LaneSpace* space_;
+  LaneTranslation* recent_;
+};
+
+}  // namespace kvrm::memory
+
+#include "memory/lane_memory_map.h"

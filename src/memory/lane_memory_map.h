@@ -1,0 +1,397 @@
+// The slow half of LaneMemory: page entries, private copies, and changes of the map.
+#pragma once
+
+#include "memory/lane_memory.h"
+
+namespace kvrm::memory {
+
+// The lane's entry for a page, and what its group knows of the page.
+inline LaneMemory::Slot LaneMemory::find_slot(u64 page_number, bool make) {
+  LaneWorld& world = *space_->world;
+  const u64 block = page_number >> kTableShift;
+  const u32 mask = world.directory_slots - 1;
+  u32 table = SlabPool::kNone;
+  u32 made = SlabPool::kNone;
+  for (u32 probe = 0; probe <= mask; ++probe) {
+    u64* const at = &space_->directory[(static_cast<u32>(block * 0x9e3779b1u >> 7) + probe) & mask];
+    u64 seen = sync::load_relaxed_gpu(at);
+    if (seen == 0) {
+      if (!make) return {nullptr, nullptr};
+      if (made == SlabPool::kNone) made = world.tables.allocate();
+      if (made == SlabPool::kNone) return {nullptr, nullptr};
+      const u64 mine = (block + 1) << 32 | made;
+      seen = sync::compare_exchange_relaxed_gpu(at, u64{0}, mine);
+      if (seen == 0) {
+        table = made;
+        made = SlabPool::kNone;
+        break;
+      }
+    }
+    if (seen >> 32 == block + 1) {
+      table = static_cast<u32>(seen);
+      break;
+    }
+  }
+  if (made != SlabPool::kNone) world.tables.release(made);  // another lane of the group was faster; still all zeros
+  if (table == SlabPool::kNone) return {nullptr, nullptr};
+  GroupTable* const found = reinterpret_cast<GroupTable*>(world.tables.at(table));
+  u64* const entries = reinterpret_cast<u64*>(found + 1);
+  const u32 index = static_cast<u32>(page_number) & (kTablePages - 1);
+  return {&entries[(index << world.group_shift) + space_->lane], &found->pages[index]};
+}
+
+// Visits the tables of the group.
+template <class Visit>
+void LaneMemory::for_each_table(Visit visit) {
+  const LaneWorld& world = *space_->world;
+  for (u32 i = 0; i < world.directory_slots; ++i) {
+    const u64 slot = sync::load_relaxed_gpu(&space_->directory[i]);
+    if (slot != 0) visit((slot >> 32) - 1, *reinterpret_cast<GroupTable*>(world.tables.at(static_cast<u32>(slot))));
+  }
+}
+
+// Visits the pages of the range that are present, skipping what was never touched.
+template <class Visit>
+void LaneMemory::for_each_entry(u64 address, u64 size, Visit visit) {
+  if (size >> (kPageShift + kTableShift) > space_->world->directory_slots) {
+    // A range with more tables than the group can have: look at those there are.
+    for_each_table([&](u64 block, GroupTable& table) {
+      u64* entry = reinterpret_cast<u64*>(&table + 1) + space_->lane;
+      for (u32 i = 0; i < kTablePages; ++i, entry += u64{1} << space_->world->group_shift) {
+        const u64 at = ((block << kTableShift) + i) << kPageShift;
+        if (*entry & kEntryPresent && at - address < size) visit(at, *entry, table.pages[i]);
+      }
+    });
+    return;
+  }
+  const u64 end = (address + size) >> kPageShift;
+  for (u64 page = address >> kPageShift; page < end;) {
+    const u64 next_block = ((page >> kTableShift) + 1) << kTableShift;
+    const Slot slot = find_slot(page, false);
+    if (!slot.entry) {
+      page = next_block;
+      continue;
+    }
+    const u64 stop = next_block < end ? next_block : end;
+    u64* entry = slot.entry;
+    for (GroupPage* group = slot.page; page < stop; ++page, ++group, entry += u64{1} << space_->world->group_shift) {
+      if (*entry & kEntryPresent) visit(page << kPageShift, *entry, *group);
+    }
+  }
+}
+
+// A copy of its own for the lane. The group's lanes that ask for the same page together get it together.
+inline bool LaneMemory::make_private(u64& entry, GroupPage& page) {
+  LaneWorld& world = *space_->world;
+  if (space_->private_pages >= space_->page_limit) return false;
+  const u32 peers = warp::peers_with(reinterpret_cast<u64>(&page));
+  if (warp::is_first_of(peers) && sync::load_relaxed_gpu(&page.frame) == 0) {
+    const u32 frame = world.frames.allocate();
+    if (frame != SlabPool::kNone && sync::compare_exchange_relaxed_gpu(&page.frame, 0u, frame + 1) != 0) {
+      world.frames.release(frame);
+    }
+  }
+  warp::sync_peers(peers);
+  const u32 frame = sync::load_relaxed_gpu(&page.frame);
+  if (frame == 0) return false;
+  sync::set_bits_relaxed_gpu(&page.owners, 1u << space_->lane);
+  u8* const first = world.frames.at(frame - 1) + space_->lane * u64{8};
+  const u64 copy = reinterpret_cast<u64>(first) | world.group_shift;
+  const u64 old = entry & kEntryAddress;
+  for (u32 i = 0; i < kPageWords; ++i) {
+    store_global(lane_byte(copy, u64{i} * 8), load_global<u64>(lane_byte(old, u64{i} * 8)));
+  }
+  entry = copy | (entry & ~kEntryAddress) | kEntryPrivate;
+  ++space_->private_pages;
+  ++space_->changes;
+  return true;
+}
+
+inline void LaneMemory::drop(u64& entry, GroupPage& page) {
+  if (entry & kEntryPrivate) {
+    const u32 mine = 1u << space_->lane;
+    --space_->private_pages;
+    // The last owner gives the frame back.
+    if (sync::clear_all_but_relaxed_gpu(&page.owners, ~mine) == mine) {
+      const u32 frame = sync::load_relaxed_gpu(&page.frame);
+      sync::store_relaxed_gpu(&page.frame, 0u);
+      space_->world->frames.release(frame - 1);
+    }
+  }
+  entry = 0;
+}
+
+inline LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
+  const u64 address = tagged & kUntagged;
+  if (address >= kAddressLimit) return {Trap::kUnmapped, 0, 0};
+  Slot slot = find_slot(address >> kPageShift, false);
+  u64 entry = slot.entry ? *slot.entry : 0;
+  if (!(entry & kEntryPresent)) {
+    const Area* area = space_->areas.find(address);
+    if (!area) return {Trap::kUnmapped, 0, 0};
+    const u64 page = area->flags & kAreaSource ? area->source + ((address & ~(kPageSize - 1)) - area->start)
+                                               : reinterpret_cast<u64>(space_->world->zeros);
+    entry = page | kEntryPresent | u64{area->protection & (kRead | kWrite | kExecute)} << kEntryPermissionShift;
+    if (area->flags & kAreaCommon) entry |= kEntryCommon;
+    if (!(entry & u64{static_cast<u32>(access)} << kEntryPermissionShift)) return {Trap::kPermission, 0, 0};
+    slot = find_slot(address >> kPageShift, true);
+    if (!slot.entry) return {Trap::kOutOfMemory, 0, 0};
+    *slot.entry = entry;
+  }
+  if (!(entry & u64{static_cast<u32>(access)} << kEntryPermissionShift)) return {Trap::kPermission, 0, 0};
+  if (access == Access::kWrite && !(entry & (kEntryPrivate | kEntryCommon))) {
+    if (!make_private(*slot.entry, *slot.page)) return {Trap::kOutOfMemory, 0, 0};
+    entry = *slot.entry;
+  }
+  const u64 page = entry & kEntryAddress;
+  u64 tag = address & kTagMask;
+  if (!(entry & kEntryRead)) tag |= 1;
+  if (!(entry & kEntryPrivate) || !(entry & kEntryWrite)) tag |= 2;
+  if (entry & kEntryCommon) tag |= 3;
+  recent_[slot_of(address)] = {tag, page};
+  return {Trap::kNone, page, entry};
+}
+
+inline void LaneMemory::map_changed() {
+  forget_recent();
+  ++space_->changes;
+}
+
+// Resolves all pages of the access before copy(resolved, offset in page, done, count) is called for any. At most two.
+template <class Copy>
+SlowAccess LaneMemory::each_page(u64 address, u64 size, Access access, Copy copy) {
+  const u64 offset = address & (kPageSize - 1);
+  const u64 first_count = size < kPageSize - offset ? size : kPageSize - offset;
+  const Resolved first = resolve(address, access);
+  if (first.trap != Trap::kNone) return {first.trap, address};
+  Resolved second{Trap::kNone, 0, 0};
+  if (first_count < size) {
+    second = resolve(address + first_count, access);
+    if (second.trap != Trap::kNone) return {second.trap, address + first_count};
+  }
+  copy(first, offset, u64{0}, first_count);
+  if (first_count < size) copy(second, u64{0}, first_count, size - first_count);
+  return {Trap::kNone, 0};
+}
+
+// Common memory is written by others at any time: what is aligned is read and written in one piece.
+KVRM_INLINE bool in_one_piece(u64 offset, u64 count) {
+  return (count == 2 || count == 4 || count == 8) && (offset & (count - 1)) == 0;
+}
+
+inline SlowAccess LaneMemory::read_slow(u64 address, void* to, u32 size) {
+  u8* const bytes = static_cast<u8*>(to);
+  return each_page(address, size, Access::kRead, [&](const Resolved& page, u64 offset, u64 done, u64 count) {
+    if (page.entry & kEntryCommon) {
+      for (u64 i = 0; i < count;) {
+        const u8* const at = lane_byte(page.page, offset + i);
+        if (in_one_piece(offset, count) || (count % 8 == 0 && offset % 8 == 0)) {
+          const u64 part = count < 8 ? count : 8;
+          const u64 word = part == 8   ? sync::load_relaxed_gpu(reinterpret_cast<const u64*>(at))
+                           : part == 4 ? sync::load_relaxed_gpu(reinterpret_cast<const u32*>(at))
+                                       : sync::load_relaxed_gpu(reinterpret_cast<const u16*>(at));
+          for (u64 k = 0; k < part; ++k) bytes[done + i + k] = static_cast<u8>(word >> k * 8);
+          i += part;
+        } else {
+          bytes[done + i] = sync::load_relaxed_gpu(at);
+          ++i;
+        }
+      }
+      return;
+    }
+    for (u64 i = 0; i < count; ++i) bytes[done + i] = load_global<u8>(lane_byte(page.page, offset + i));
+  });
+}
+
+inline SlowAccess LaneMemory::write_slow(u64 address, const void* from, u32 size) {
+  const u8* const bytes = static_cast<const u8*>(from);
+  return each_page(address, size, Access::kWrite, [&](const Resolved& page, u64 offset, u64 done, u64 count) {
+    if (page.entry & kEntryCommon) {
+      for (u64 i = 0; i < count;) {
+        u8* const at = lane_byte(page.page, offset + i);
+        if (in_one_piece(offset, count) || (count % 8 == 0 && offset % 8 == 0)) {
+          const u64 part = count < 8 ? count : 8;
+          u64 word = 0;
+          for (u64 k = 0; k < part; ++k) word |= u64{bytes[done + i + k]} << k * 8;
+          if (part == 8) sync::store_relaxed_gpu(reinterpret_cast<u64*>(at), word);
+          if (part == 4) sync::store_relaxed_gpu(reinterpret_cast<u32*>(at), static_cast<u32>(word));
+          if (part == 2) sync::store_relaxed_gpu(reinterpret_cast<u16*>(at), static_cast<u16>(word));
+          i += part;
+        } else {
+          sync::store_relaxed_gpu(at, bytes[done + i]);
+          ++i;
+        }
+      }
+      return;
+    }
+    for (u64 i = 0; i < count; ++i) store_global(lane_byte(page.page, offset + i), bytes[done + i]);
+  });
+}
+
+template <class T>
+KVRM_INLINE void exchange_in_place(u8* at, const void* expected, const void* desired, void* observed) {
+  T wanted, replacement;
+  __builtin_memcpy(&wanted, expected, sizeof(T));
+  __builtin_memcpy(&replacement, desired, sizeof(T));
+  const T seen = sync::compare_exchange_acq_rel_gpu(reinterpret_cast<T*>(at), wanted, replacement);
+  __builtin_memcpy(observed, &seen, sizeof(T));
+}
+
+// The architecture makes sure that the access is aligned.
+inline void compare_exchange_common(u8* at, const void* expected, const void* desired, void* observed, u32 size) {
+  switch (size) {
+    case 1: exchange_in_place<u8>(at, expected, desired, observed); break;
+    case 2: exchange_in_place<u16>(at, expected, desired, observed); break;
+    case 4: exchange_in_place<u32>(at, expected, desired, observed); break;
+    case 8: exchange_in_place<u64>(at, expected, desired, observed); break;
+    default:
+      if constexpr (sync::kHasExchange16) exchange_in_place<U128>(at, expected, desired, observed);
+  }
+}
+
+inline SlowAccess LaneMemory::exchange_slow(u64 address, const void* expected, const void* desired, void* observed,
+                                            u32 size) {
+  const Resolved page = resolve(address, Access::kRead);
+  if (page.trap != Trap::kNone) return {page.trap, address};
+  if (page.entry & kEntryCommon) {
+    const Resolved target = resolve(address, Access::kWrite);
+    if (target.trap != Trap::kNone) return {target.trap, address};
+    compare_exchange_common(lane_byte(target.page, address & (kPageSize - 1)), expected, desired, observed, size);
+    return {Trap::kNone, 0};
+  }
+  const SlowAccess seen = read_slow(address, observed, size);
+  if (seen.trap != Trap::kNone) return seen;
+  // Asks for write permission in any case: writes back what was there if the comparison fails.
+  bool equal = true;
+  for (u32 i = 0; i < size; ++i) {
+    equal &= static_cast<const u8*>(observed)[i] == static_cast<const u8*>(expected)[i];
+  }
+  return write_slow(address, equal ? desired : observed, size);
+}
+
+inline bool LaneMemory::peek(u64 address, void* to, u64 size) {
+  u8* const bytes = static_cast<u8*>(to);
+  for (u64 done = 0; done < size;) {
+    const u64 at = (address + done) & kUntagged;
+    const Area* area = at < kAddressLimit ? space_->areas.find(at) : nullptr;
+    if (!area) return false;
+    const Slot slot = find_slot(at >> kPageShift, false);
+    u64 page = slot.entry && *slot.entry & kEntryPresent ? *slot.entry & kEntryAddress : 0;
+    if (page == 0) {
+      page = area->flags & kAreaSource ? area->source + ((at & ~(kPageSize - 1)) - area->start)
+                                       : reinterpret_cast<u64>(space_->world->zeros);
+    }
+    const u64 offset = at & (kPageSize - 1);
+    const u64 count = size - done < kPageSize - offset ? size - done : kPageSize - offset;
+    for (u64 i = 0; i < count; ++i) bytes[done + i] = load_global<u8>(lane_byte(page, offset + i));
+    done += count;
+  }
+  return true;
+}
+
+inline bool LaneMemory::poke(u64 address, const void* from, u64 size) {
+  const u8* const bytes = static_cast<const u8*>(from);
+  if (size != 0) {
+    const u64 first = address & kUntagged & ~(kPageSize - 1);
+    const u64 last = ((address & kUntagged) + size - 1) & ~(kPageSize - 1);
+    if (last >= kAddressLimit || !space_->areas.is_mapped(first, last - first + kPageSize)) return false;
+  }
+  for (u64 done = 0; done < size;) {
+    const u64 at = (address + done) & kUntagged;
+    const Slot slot = find_slot(at >> kPageShift, true);
+    if (!slot.entry) return false;
+    if (!(*slot.entry & kEntryPresent)) {
+      const Area* area = space_->areas.find(at);
+      const u64 page = area->flags & kAreaSource ? area->source + ((at & ~(kPageSize - 1)) - area->start)
+                                                 : reinterpret_cast<u64>(space_->world->zeros);
+      *slot.entry = page | kEntryPresent | u64{area->protection & 7u} << kEntryPermissionShift |
+                    (area->flags & kAreaCommon ? kEntryCommon : 0);
+    }
+    if (!(*slot.entry & (kEntryPrivate | kEntryCommon)) && !make_private(*slot.entry, *slot.page)) return false;
+    const u64 offset = at & (kPageSize - 1);
+    const u64 count = size - done < kPageSize - offset ? size - done : kPageSize - offset;
+    for (u64 i = 0; i < count; ++i) store_global(lane_byte(*slot.entry & kEntryAddress, offset + i), bytes[done + i]);
+    done += count;
+  }
+  forget_recent();
+  return true;
+}
+
+inline u64 LaneMemory::accessible(u64 tagged, u64 size, u32 protection) {
+  u64 done = 0;
+  while (done < size) {
+    const u64 at = (tagged + done) & kUntagged;
+    const Area* area = at < kAddressLimit ? space_->areas.find(at) : nullptr;
+    if (!area || (area->protection & protection) != protection) break;
+    const u64 rest = area->end - at;
+    done = size - done < rest ? size : done + rest;
+  }
+  return done;
+}
+
+inline bool LaneMemory::map(u64 address, u64 size, u32 protection) {
+  if (!space_->areas.may_change(address, size) || !space_->areas.has_room()) return false;
+  unmap(address, size);
+  return space_->areas.map(address, size, protection);
+}
+
+inline void LaneMemory::unmap(u64 address, u64 size) {
+  if (!space_->areas.unmap(address, size)) return;
+  for_each_entry(address, size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
+  map_changed();
+}
+
+inline bool LaneMemory::protect(u64 address, u64 size, u32 protection) {
+  if (!space_->areas.may_change(address, size) || !space_->areas.has_room()) return false;
+  const bool whole = space_->areas.protect(address, size, protection);
+  for_each_entry(address, size, [&](u64, u64& entry, GroupPage&) {
+    entry = (entry & ~kEntryPermissions) | u64{protection & 7u} << kEntryPermissionShift;
+  });
+  map_changed();
+  return whole;
+}
+
+// A private page moves by copying: its frame belongs to its address.
+inline bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
+  if (!space_->areas.may_move(from, from_size, to, to_size) || !space_->areas.has_room()) return false;
+  unmap(to, to_size);
+  const u64 kept = from_size < to_size ? from_size : to_size;
+  bool whole = true;
+  for_each_entry(from, kept, [&](u64 address, u64& entry, GroupPage& page) {
+    const Slot target = find_slot((address - from + to) >> kPageShift, true);
+    if (!target.entry) {
+      whole = false;
+      return;
+    }
+    *target.entry = entry & ~kEntryPrivate;
+    if (entry & kEntryPrivate) {
+      --space_->private_pages;  // one comes, one goes
+      whole &= make_private(*target.entry, *target.page);
+      ++space_->private_pages;
+    }
+    drop(entry, page);
+  });
+  for_each_entry(from, from_size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
+  (void)space_->areas.move(from, from_size, to, to_size);
+  map_changed();
+  return whole;
+}
+
+inline bool LaneMemory::discard(u64 address, u64 size) {
+  if (!valid_range(address, size)) return false;
+  for_each_entry(address, size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
+  map_changed();
+  return is_mapped(address, size);
+}
+
+inline void LaneMemory::clear() {
+  for_each_table([&](u64, GroupTable& table) {
+    u64* entry = reinterpret_cast<u64*>(&table + 1) + space_->lane;
+    for (u32 i = 0; i < kTablePages; ++i, entry += u64{1} << space_->world->group_shift) {
+      if (*entry) drop(*entry, table.pages[i]);
+    }
+  });
+  map_changed();
+}
+
+}  // namespace kvrm::memory
