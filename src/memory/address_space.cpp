@@ -16,9 +16,6 @@ constexpr u64 kPagePresent = 32;
 constexpr u64 kFlags = kPageSize - 1;
 constexpr u64 kPermissions = kPageRead | kPageWrite | kPageExecute;
 
-// As many areas as Linux allows a process (vm.max_map_count).
-constexpr std::size_t kMostAreas = 65530;
-
 alignas(kPageSize) constexpr u8 kZeros[kPageSize] = {};
 
 u8* page_of(u64 entry) { return reinterpret_cast<u8*>(entry & ~kFlags); }
@@ -33,73 +30,68 @@ AddressSpace::~AddressSpace() = default;
 
 // --- areas -----------------------------------------------------------------------------------------------------
 
-bool AddressSpace::valid_range(u64 address, u64 size) {
-  return page_offset(address) == 0 && page_offset(size) == 0 && size != 0 && address < kAddressLimit &&
-         size <= kAddressLimit - address;
+// Before every change of the areas: the array grows with them.
+void AddressSpace::make_room() {
+  if (areas_.has_room()) return;
+  std::vector<memory::Area> larger(2 * areas_.count() + 16);
+  areas_.move_to(larger.data(), static_cast<u32>(larger.size()));
+  area_storage_ = std::move(larger);
 }
 
-AddressSpace::Regions::const_iterator AddressSpace::region_at(u64 address) const {
-  auto next = regions_.upper_bound(address);
-  if (next == regions_.begin()) return regions_.end();
-  auto region = std::prev(next);
-  return address < region->second.end ? region : regions_.end();
+u64 AddressSpace::hold(std::shared_ptr<const Image> image) {
+  auto slot = std::find(images_.begin(), images_.end(), image);
+  if (slot == images_.end()) slot = std::find(images_.begin(), images_.end(), nullptr);
+  if (slot == images_.end()) slot = images_.insert(slot, nullptr);
+  *slot = std::move(image);
+  return static_cast<u64>(slot - images_.begin()) + 1;
 }
 
-// Makes address a border between regions, if it lies inside one.
-void AddressSpace::split_at(u64 address) {
-  auto found = region_at(address);
-  if (found == regions_.end() || found->first == address) return;
-  Region upper = found->second;
-  upper.offset += address - found->first;
-  regions_[found->first].end = address;
-  regions_.emplace(address, std::move(upper));
-}
-
-void AddressSpace::insert(u64 address, u64 size, Region region) {
-  unmap(address, size);
-  region.end = address + size;
-  // Neighbouring areas of zeros with the same protection become one, so that a growing heap stays one area.
-  if (!region.image) {
-    auto before = region_at(address - 1);
-    if (address != 0 && before != regions_.end() && !before->second.image &&
-        before->second.protection == region.protection) {
-      regions_[before->first].end = region.end;
-      return;
-    }
-  }
-  regions_[address] = std::move(region);
+// Frees the images that no area shows any more.
+void AddressSpace::let_go_of_images() {
+  std::vector<bool> shown(images_.size() + 1);
+  for (u32 i = 0; i < areas_.count(); ++i) shown[areas_[i].image] = true;
+  for (std::size_t i = 0; i < images_.size(); ++i)
+    if (!shown[i + 1]) images_[i] = nullptr;
 }
 
 bool AddressSpace::map(u64 address, u64 size, u32 protection) {
-  if (!valid_range(address, size) || regions_.size() >= kMostAreas) return false;
-  insert(address, size, {0, protection, nullptr, 0});
+  if (!areas_.may_change(address, size)) return false;
+  const bool may_end_image = areas_.has_source(address, size);
+  make_room();
+  (void)areas_.map(address, size, protection);
+  pages_replaced(address, size, may_end_image);
   return true;
 }
 
 bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const Image> image, u64 offset) {
-  if (!valid_range(address, size) || page_offset(offset) != 0 || regions_.size() >= kMostAreas) return false;
-  insert(address, size, {0, protection, std::move(image), offset});
+  if (!image) return map(address, size, protection);
+  if (!areas_.may_change(address, size) || page_offset(offset) != 0) return false;
+  const bool may_end_image = areas_.has_source(address, size);
+  make_room();
+  (void)areas_.map_source(address, size, protection, offset, hold(std::move(image)));
+  pages_replaced(address, size, may_end_image);
   return true;
 }
 
 void AddressSpace::unmap(u64 address, u64 size) {
   if (!valid_range(address, size)) return;
-  split_at(address);
-  split_at(address + size);
-  regions_.erase(regions_.lower_bound(address), regions_.lower_bound(address + size));
+  const bool may_end_image = areas_.has_source(address, size);
+  make_room();
+  (void)areas_.unmap(address, size);
+  pages_replaced(address, size, may_end_image);
+}
+
+// The areas of the range are others now.
+void AddressSpace::pages_replaced(u64 address, u64 size, bool may_end_image) {
   drop_pages(address, size);
+  if (may_end_image) let_go_of_images();
   map_changed();
 }
 
 bool AddressSpace::protect(u64 address, u64 size, u32 protection) {
-  if (!valid_range(address, size) || regions_.size() >= kMostAreas) return false;
-  const bool whole = is_mapped(address, size);
-  split_at(address);
-  split_at(address + size);
-  for (auto region = regions_.lower_bound(address); region != regions_.end() && region->first < address + size;
-       ++region) {
-    region->second.protection = protection;
-  }
+  if (!areas_.may_change(address, size)) return false;
+  make_room();
+  const bool whole = areas_.protect(address, size, protection);
   for_each_entry(address, size,
                  [&](u64, u64& entry) { entry = (entry & ~kPermissions) | (protection & kPermissions); });
   map_changed();
@@ -107,23 +99,12 @@ bool AddressSpace::protect(u64 address, u64 size, u32 protection) {
 }
 
 bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
-  if (!valid_range(from, from_size) || !valid_range(to, to_size) || !is_mapped(from, from_size)) return false;
-  if (from < to + to_size && to < from + from_size) return false;
+  if (!areas_.may_move(from, from_size, to, to_size)) return false;
   unmap(to, to_size);
-  split_at(from);
-  split_at(from + from_size);
-  const u64 kept = std::min(from_size, to_size);
-  Region last{};
-  u64 last_start = 0;
-  for (auto region = regions_.lower_bound(from); region != regions_.end() && region->first < from + kept; ++region) {
-    last = region->second;
-    last_start = region->first - from + to;
-    last.end = std::min(last.end, from + kept) - from + to;
-    regions_[last_start] = last;
-  }
-  if (to_size > kept) regions_[last_start].end = to + to_size;
+  make_room();
+  (void)areas_.move(from, from_size, to, to_size);
   bool whole = true;
-  for_each_entry(from, kept, [&](u64 address, u64& entry) {
+  for_each_entry(from, std::min(from_size, to_size), [&](u64 address, u64& entry) {
     if (entry & kPageCode) forget_code(entry);
     u64* slot = make_slot(address - from + to);
     if (slot) {
@@ -133,7 +114,8 @@ bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
       whole = false;
     }
   });
-  unmap(from, from_size);
+  unmap(from, from_size);  // pages of an end that was cut off, or that found no page table
+  let_go_of_images();
   return whole;
 }
 
@@ -144,39 +126,18 @@ bool AddressSpace::discard(u64 address, u64 size) {
   return is_mapped(address, size);
 }
 
-bool AddressSpace::is_free(u64 address, u64 size) const {
-  if (!valid_range(address, size)) return false;
-  if (region_at(address) != regions_.end()) return false;
-  auto next = regions_.lower_bound(address);
-  return next == regions_.end() || next->first >= address + size;
-}
+bool AddressSpace::is_free(u64 address, u64 size) const { return areas_.is_free(address, size); }
 
-bool AddressSpace::is_mapped(u64 address, u64 size) const {
-  if (!valid_range(address, size)) return false;
-  for (u64 at = address; at < address + size;) {
-    auto region = region_at(at);
-    if (region == regions_.end()) return false;
-    at = region->second.end;
-  }
-  return true;
-}
+bool AddressSpace::is_mapped(u64 address, u64 size) const { return areas_.is_mapped(address, size); }
 
 std::optional<u64> AddressSpace::find_free(u64 size, u64 floor, u64 limit) const {
-  u64 end = limit;
-  for (auto region = regions_.lower_bound(limit);; --region) {
-    if (region != regions_.end() && region->first < limit) {
-      if (region->second.end < end && end - region->second.end >= size) break;
-      end = std::min(end, region->first);
-    }
-    if (region == regions_.begin()) break;
-  }
-  if (end < size || end - size < floor) return std::nullopt;
-  return end - size;
+  const u64 found = areas_.find_free(size, floor, limit);
+  return found == kNoRoom ? std::nullopt : std::optional(found);
 }
 
 std::vector<GuestMemory::Area> AddressSpace::areas() const {
   std::vector<Area> result;
-  for (const auto& [start, region] : regions_) result.push_back({start, region.end, region.protection});
+  for (u32 i = 0; i < areas_.count(); ++i) result.push_back({areas_[i].start, areas_[i].end, areas_[i].protection});
   return result;
 }
 
@@ -246,14 +207,14 @@ void AddressSpace::drop_pages(u64 address, u64 size) {
 }
 
 // A page nobody has touched yet shows its image, or zeros.
-u64 AddressSpace::make_entry(u64 address, const Region& region) const {
+u64 AddressSpace::make_entry(u64 address, const memory::Area& area) const {
   const u8* page = kZeros;
-  if (region.image) {
-    const u64 start = region_at(address)->first;
-    const u64 offset = region.offset + (address - start);
-    if (offset < region.image->padded_size()) page = region.image->page(offset);
+  if (area.flags & kAreaSource) {
+    const Image& image = *images_[area.image - 1];
+    const u64 offset = area.source + (address - area.start);
+    if (offset < image.padded_size()) page = image.page(offset);
   }
-  return entry_of(page, kPagePresent | (region.protection & kPermissions));
+  return entry_of(page, kPagePresent | (area.protection & kPermissions));
 }
 
 // The bytes of the page that holds address, if it is mapped with all the required permissions.
@@ -262,9 +223,9 @@ const u8* AddressSpace::page_for_read(u64 address, u32 required) const {
   const u64* found = find_entry(address);
   u64 entry = found ? *found : 0;
   if (!(entry & kPagePresent)) {
-    auto region = region_at(address);
-    if (region == regions_.end()) return nullptr;
-    entry = make_entry(page_base(address), region->second);
+    const memory::Area* area = areas_.find(address);
+    if (!area) return nullptr;
+    entry = make_entry(page_base(address), *area);
   }
   return (entry & required) == required ? page_of(entry) : nullptr;
 }
@@ -291,16 +252,16 @@ AddressSpace::Resolved AddressSpace::resolve(u64 tagged, Access access) {
   const u64 address = tagged & kUntagged;
   if (address >= kAddressLimit) return {Trap::kUnmapped, nullptr};
   const u64* found = find_entry(address);
-  auto region = regions_.cend();
+  const memory::Area* area = nullptr;
   if (!found || !(*found & kPagePresent)) {
-    region = region_at(address);
-    if (region == regions_.cend()) return {Trap::kUnmapped, nullptr};
+    area = areas_.find(address);
+    if (!area) return {Trap::kUnmapped, nullptr};
   }
   u64* slot = make_slot(address);
   if (!slot) return {Trap::kOutOfMemory, nullptr};
   u64& entry = *slot;
   if (!(entry & kPagePresent)) {
-    entry = make_entry(page_base(address), region->second);
+    entry = make_entry(page_base(address), *area);
   }
   if (!(entry & static_cast<u64>(access))) return {Trap::kPermission, nullptr};
   if (access == Access::kWrite) {
@@ -405,7 +366,7 @@ bool AddressSpace::poke(u64 tagged, const void* from, std::size_t size) {
     u64* slot = make_slot(at);
     if (!slot) return false;
     u64& entry = *slot;
-    if (!(entry & kPagePresent)) entry = make_entry(page_base(at), region_at(at)->second);
+    if (!(entry & kPagePresent)) entry = make_entry(page_base(at), *areas_.find(at));
     if (!(entry & kPagePrivate)) {
       if (!make_private(entry)) return false;
       cache_.at(at) = {kNoPage, kNoPage, nullptr};

@@ -5,12 +5,12 @@
 // are never written: the first write to such a page moves it into a private frame.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/cpu.h"
+#include "memory/areas.h"
 #include "memory/frame_pool.h"
 #include "memory/guest_memory.h"
 #include "memory/image.h"
@@ -66,22 +66,15 @@ class AddressSpace final : public GuestMemory {
   u64 private_bytes() const { return frames_.bytes_in_use(); }
 
  private:
-  struct Region {
-    u64 end;
-    u32 protection;
-    std::shared_ptr<const Image> image;  // null: zeros
-    u64 offset;                          // of the region's start in the image
-  };
   struct Resolved {
     Trap trap;
     u8* page;
   };
-  using Regions = std::map<u64, Region>;
 
-  static bool valid_range(u64 address, u64 size);
-  Regions::const_iterator region_at(u64 address) const;
-  void split_at(u64 address);
-  void insert(u64 address, u64 size, Region region);
+  void make_room();
+  u64 hold(std::shared_ptr<const Image> image);
+  void let_go_of_images();
+  void pages_replaced(u64 address, u64 size, bool may_end_image);
   void drop_pages(u64 address, u64 size);
   void map_changed();
 
@@ -89,7 +82,7 @@ class AddressSpace final : public GuestMemory {
   u64* make_slot(u64 address);  // null: no memory left for page tables
   template <class Visit>
   void for_each_entry(u64 address, u64 size, Visit visit);
-  u64 make_entry(u64 address, const Region& region) const;
+  u64 make_entry(u64 address, const memory::Area& area) const;
   const u8* page_for_read(u64 address, u32 required) const;
   bool make_private(u64& entry);
   void forget_code(u64& entry);
@@ -109,7 +102,10 @@ class AddressSpace final : public GuestMemory {
 
   u64 tables_ = 0;
   FramePool frames_;
-  Regions regions_;
+  std::vector<memory::Area> area_storage_;
+  Areas areas_;
+  // Images that areas show. An area's `image` is the index here plus one, its `source` the offset in the image.
+  std::vector<std::shared_ptr<const Image>> images_;
   CodeListener* listener_ = nullptr;
   TranslationCache cache_;
 };

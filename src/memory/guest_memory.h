@@ -10,14 +10,9 @@
 #include <vector>
 
 #include "base/types.h"
+#include "memory/page.h"
 
 namespace kvrm::memory {
-
-inline constexpr u64 kPageSize = 4096;
-inline constexpr u64 kAddressBits = 48;
-inline constexpr u64 kAddressLimit = u64{1} << kAddressBits;
-
-enum Protection : u32 { kNoAccess = 0, kRead = 1, kWrite = 2, kExecute = 4 };
 
 // Read-only bytes that many machines may map: an ELF segment, a file. The last page is padded with zeros.
 class Image;

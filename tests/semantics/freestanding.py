@@ -22,7 +22,7 @@ import compilers
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 ROOMS = ("base", "isa", "semantics")
-MEMORY_HEADERS = ("policy.h", "flat.h", "paged.h")
+MEMORY_HEADERS = ("page.h", "areas.h", "policy.h", "flat.h", "paged.h")
 HOSTED = {"isa/disassemble.h"}  # the disassembler works with strings, on the host only
 WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror".split()
 PTXAS = ("ptxas", "/usr/local/cuda/bin/ptxas")

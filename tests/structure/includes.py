@@ -32,7 +32,7 @@ PUBLIC = {"linux": {"kvrm/result.h"}}
 # These see the library as a user does: public headers and their own files.
 USERS = ("cli", "python", "examples")
 # Compiled for the GPU too: no standard library. The disassembler of isa is for the host.
-FREESTANDING = re.compile(r"src/(base/.*|semantics/.*|isa/(?!disassemble|asm_table).*|memory/(policy|flat|paged)\.h)$")
+FREESTANDING = re.compile(r"src/(base/.*|semantics/.*|isa/(?!disassemble|asm_table).*|memory/(page|areas|policy|flat|paged)\.h)$")
 # Generated below isa/, but a list of semantics headers.
 GENERATED_ELSEWHERE = {"isa/a64_implemented.h": "semantics"}
 

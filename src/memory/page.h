@@ -1,0 +1,20 @@
+// Pages, the size of the address space, and what may be done with a page. Freestanding.
+#pragma once
+
+#include "base/types.h"
+
+namespace kvrm::memory {
+
+inline constexpr u64 kPageSize = 4096;
+inline constexpr u64 kAddressBits = 48;
+inline constexpr u64 kAddressLimit = u64{1} << kAddressBits;
+
+enum Protection : u32 { kNoAccess = 0, kRead = 1, kWrite = 2, kExecute = 4 };
+
+// Addresses and sizes of whole pages inside the address space, and not empty.
+constexpr bool valid_range(u64 address, u64 size) {
+  return address % kPageSize == 0 && size % kPageSize == 0 && size != 0 && address < kAddressLimit &&
+         size <= kAddressLimit - address;
+}
+
+}  // namespace kvrm::memory
