@@ -168,7 +168,7 @@ KVRM_INLINE T compare_exchange(T* at, detail::Value<T> expected, detail::Value<T
 }
 
 // Sixteen bytes at once: from sm_90 on, with PTX 8.3. Elsewhere lanes that share one memory have no CASP and no 16-byte
-// exclusives; lanes with private memory need no atomics for them.
+// exclusives (and may not call this); lanes with private memory need no atomics for them.
 #if __CUDA_ARCH__ >= 900
 inline constexpr bool kHasExchange16 = true;
 template <Scope kScope>
@@ -186,6 +186,10 @@ KVRM_INLINE U128 compare_exchange_16(U128* at, const U128& expected, const U128&
 }
 #else
 inline constexpr bool kHasExchange16 = false;
+template <Scope>
+KVRM_INLINE U128 compare_exchange_16(U128*, const U128&, const U128&) {
+  __builtin_trap();
+}
 #endif
 
 template <Order kOrder, Scope kScope>
@@ -289,6 +293,10 @@ KVRM_INLINE U128 compare_exchange_16(U128* at, const U128& expected, const U128&
 KVRM_INLINE void pause(u32) { __builtin_ia32_pause(); }
 #else
 inline constexpr bool kHasExchange16 = false;
+template <Scope>
+KVRM_INLINE U128 compare_exchange_16(U128*, const U128&, const U128&) {
+  __builtin_trap();
+}
 KVRM_INLINE void pause(u32) {}
 #endif
 
