@@ -1,0 +1,56 @@
+// A lane's memory as the system-call layer sees it while the lane waits in the mailbox: every call becomes commands in
+// the lane's slot, and the lane does them on its own memory. Nothing is kept between calls.
+#pragma once
+
+#include <atomic>
+#include <stdexcept>
+
+#include "device/lanes/mailbox.h"
+#include "memory/guest_memory.h"
+
+namespace kvrm::device::cuda {
+
+// Thrown out of a memory call when no answer can come any more: the device is lost or the run was aborted.
+class LaneGone : public std::runtime_error {
+ public:
+  LaneGone() : std::runtime_error("the lane does not answer: its device is lost or the run was aborted") {}
+};
+
+class RemoteMemory final : public memory::GuestMemory {
+ public:
+  // For the slot's turn of the host. `gone` is looked at while waiting.
+  RemoteMemory(const lanes::Mailbox& mailbox, u32 slot, const std::atomic<bool>& gone)
+      : flag_(mailbox.flags + slot), slot_(mailbox.slots[slot]), gone_(gone) {}
+
+  bool read(u64 address, void* to, std::size_t size) const override;
+  bool write(u64 address, const void* from, std::size_t size) override;
+  std::size_t accessible(u64 address, std::size_t size, memory::Protection how) const override;
+  bool poke(u64 address, const void* from, std::size_t size) override;
+  bool peek(u64 address, void* to, std::size_t size) const override;
+  bool map(u64 address, u64 size, u32 protection) override;
+  // Always false: programs are loaded before a launch, and no system call maps an image.
+  bool map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const memory::Image> image,
+                 u64 offset) override;
+  void unmap(u64 address, u64 size) override;
+  bool protect(u64 address, u64 size, u32 protection) override;
+  bool move(u64 from, u64 from_size, u64 to, u64 to_size) override;
+  bool discard(u64 address, u64 size) override;
+  bool is_free(u64 address, u64 size) const override;
+  bool is_mapped(u64 address, u64 size) const override;
+  std::optional<u64> find_free(u64 size, u64 floor, u64 limit) const override;
+  std::vector<Area> areas() const override;
+
+  u64 commands() const { return commands_; }
+
+ private:
+  u64 ask(const lanes::Command& command) const;
+  bool copy_in(lanes::Operation operation, u64 address, void* to, std::size_t size) const;
+  bool copy_out(lanes::Operation operation, u64 address, const void* from, std::size_t size, u32 needed);
+
+  u32* flag_;
+  lanes::Slot& slot_;
+  const std::atomic<bool>& gone_;
+  mutable u64 commands_ = 0;
+};
+
+}  // namespace kvrm::device::cuda

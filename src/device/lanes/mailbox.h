@@ -1,0 +1,291 @@
+// How a lane asks the host for something: slots in pinned memory, fewer than there are lanes.
+//
+// A slot is a flag, which says whose turn it is, and a body, which belongs to that side alone:
+//
+//   lane: claim() a slot, post() a request       flag kRequest      host: takes it, flag kServing
+//   host: asks for the lane's memory             flag kCommand      lane: serve() does it on its own memory
+//   lane: the answer is in the body              flag kAnswer       host: asks again, or
+//   host: what changed and how it went           flag kReply        lane: serve() takes it over and frees the slot
+//
+// Ordering: whoever has the turn writes the body with plain stores, then the flag with release at system scope; the
+// other side loads the flag with acquire at system scope before it touches the body. Nothing here waits: claim() may
+// find no slot and serve() may find that it is not the lane's turn; then the lane tries again on its next turn.
+//
+// Which slots are free is a bitmap in device memory that only lanes touch: taken with acquire, given back with release.
+#pragma once
+
+#include "base/cpu.h"
+#include "base/device.h"
+#include "base/types.h"
+
+namespace kvrm::device::lanes {
+
+enum Turn : u32 { kIdle, kRequest, kServing, kCommand, kAnswer, kReply };
+
+enum class RequestKind : u32 {
+  kSystemCall,  // pc is behind the SVC
+  kFault,  // pc is at the instruction, Request::trap says why, the fault fields of Cpu are set
+  kTick,  // the deadline of the last reply has come
+  kEnd,  // the lane's job is over; the host may forget its process
+};
+
+struct Request {
+  RequestKind kind;
+  Trap trap;
+  u32 lane;
+  u32 job;
+};
+
+enum class OutcomeKind : u32 {  // those of linux_abi::Outcome, and one more
+  kContinue,
+  kExit,  // code: the exit status
+  kSignal,  // code: the signal that killed the process
+  kDeadlock,
+  kCancelled,  // pc is at the SVC again, the call had no effect
+  kFailed,  // the host could not serve the call; its service knows why
+};
+
+inline constexpr u64 kNoDeadline = ~u64{0};
+
+struct Outcome {
+  OutcomeKind kind = OutcomeKind::kContinue;
+  i32 code = 0;
+  u64 deadline_ns = kNoDeadline;  // when clock_ns gets there, the lane posts kTick
+};
+
+// What a reply changes besides x0 and clock_ns.
+enum Change : u32 { kChangedCpu = 1, kChangedProcess = 2 };
+
+struct Reply {
+  Outcome outcome;
+  u64 changed;  // of Change
+  u64 x0;
+  u64 clock_ns;
+};
+
+// The calls of memory::GuestMemory.
+enum class Operation : u32 {
+  kRead,  // address, size -> data, result: worked
+  kWrite,  // address, size, data -> result
+  kPeek,
+  kPoke,
+  kAccessible,  // address, size, protection -> result: bytes
+  kMap,  // address, size, protection -> result
+  kUnmap,  // address, size
+  kProtect,  // address, size, protection -> result
+  kMove,  // address, size, to, to_size -> result
+  kDiscard,  // address, size -> result
+  kIsFree,
+  kIsMapped,
+  kFindFree,  // size, address: floor, to: limit -> result: address or kNoRoom
+  kAreas,  // address: index of the first -> data: AreaRecord each, result: how many areas there are
+};
+
+inline constexpr u64 kNoRoom = ~u64{0};
+
+struct Command {
+  Operation operation;
+  u32 protection;
+  u64 address, size;
+  u64 to, to_size;
+  u64 result;
+};
+
+inline constexpr u64 kDataBytes = 4096;
+
+struct AreaRecord {
+  u64 start, end, protection;
+};
+inline constexpr u32 kAreasPerCommand = kDataBytes / sizeof(AreaRecord);
+
+// Room for what the system calls inside the kernel know of a process (linux/lane_process.h); opaque here.
+inline constexpr u32 kMostProcessWords = 128;
+
+struct alignas(128) Slot {
+  Request request;
+  Command command;
+  Reply reply;
+  Cpu cpu;
+  u64 process[kMostProcessWords];
+  alignas(16) u8 data[kDataBytes];
+};
+
+// One side's view of the mailbox. At the start flags are zero and the bits of all slots in `free` are set.
+struct Mailbox {
+  u32* flags;  // pinned, one after the other, so that the host looks at many at once
+  Slot* slots;  // pinned
+  u32* free;  // device memory, (count + 31) / 32 words: bit i of word w is slot 32 w + i
+  u32 count;
+};
+
+inline constexpr u32 kNoSlot = ~u32{0};
+
+// A lane that gives its state in one piece, or with its vector registers and its process elsewhere: word w of register
+// r is at q[(2 r + w) * stride], word w of the process at process[w * stride]. A lane whose state looks different
+// brings a class with the same members; rest() gives anything that has Cpu's other members by their names.
+template <u32 kWords>
+class LaneState {
+ public:
+  static constexpr u32 kProcessWords = kWords;
+
+  KVRM_INLINE LaneState(Cpu* cpu, u64* q, u64 q_stride, u64* process, u64 process_stride)
+      : cpu_(cpu), q_(q), process_(process), q_stride_(q_stride), process_stride_(process_stride) {}
+  KVRM_INLINE LaneState(Cpu* cpu, u64* process) : LaneState(cpu, &cpu->q[0].lo, 1, process, 1) {}
+
+  KVRM_INLINE u64 x(u32 slot) const { return cpu_->x[slot]; }
+  KVRM_INLINE void set_x(u32 slot, u64 value) { cpu_->x[slot] = value; }
+  KVRM_INLINE U128 q(u32 number) const { return {q_[2 * number * q_stride_], q_[(2 * number + 1) * q_stride_]}; }
+  KVRM_INLINE void set_q(u32 number, const U128& value) {
+    q_[2 * number * q_stride_] = value.lo;
+    q_[(2 * number + 1) * q_stride_] = value.hi;
+  }
+  KVRM_INLINE u64 process_word(u32 index) const { return process_[index * process_stride_]; }
+  KVRM_INLINE void set_process_word(u32 index, u64 value) { process_[index * process_stride_] = value; }
+  KVRM_INLINE Cpu& rest() { return *cpu_; }
+  KVRM_INLINE const Cpu& rest() const { return *cpu_; }
+
+ private:
+  Cpu* cpu_;
+  u64* q_;
+  u64* process_;
+  u64 q_stride_, process_stride_;
+};
+
+namespace detail {
+
+template <class From, class To>
+KVRM_INLINE void copy_rest(const From& from, To& to) {
+  to.pc = from.pc;
+  to.n = from.n;
+  to.z = from.z;
+  to.c = from.c;
+  to.v = from.v;
+  to.fpcr = from.fpcr;
+  to.fpsr = from.fpsr;
+  to.fault_access = from.fault_access;
+  to.fault_address = from.fault_address;
+  to.tpidr_el0 = from.tpidr_el0;
+  to.tpidrro_el0 = from.tpidrro_el0;
+  to.exclusive_address = from.exclusive_address;
+  to.exclusive_size = from.exclusive_size;
+  to.ssbs = from.ssbs;
+  to.exclusive_value = from.exclusive_value;
+  to.clock_ns = from.clock_ns;
+}
+
+template <class State>
+KVRM_COLD void put_state(Slot& slot, const State& state) {
+  static_assert(State::kProcessWords <= kMostProcessWords);
+  for (u32 i = 0; i < kGeneralSlots; ++i) slot.cpu.x[i] = state.x(i);
+  for (u32 i = 0; i < 32; ++i) slot.cpu.q[i] = state.q(i);
+  copy_rest(state.rest(), slot.cpu);
+  for (u32 i = 0; i < State::kProcessWords; ++i) slot.process[i] = state.process_word(i);
+}
+
+template <class State>
+KVRM_COLD void take_state(const Slot& slot, State& state) {
+  const Reply reply = slot.reply;
+  if (reply.changed & kChangedCpu) {
+    for (u32 i = 0; i < kGeneralSlots; ++i) state.set_x(i, slot.cpu.x[i]);
+    for (u32 i = 0; i < 32; ++i) state.set_q(i, slot.cpu.q[i]);
+    copy_rest(slot.cpu, state.rest());
+  }
+  if (reply.changed & kChangedProcess) {
+    for (u32 i = 0; i < State::kProcessWords; ++i) state.set_process_word(i, slot.process[i]);
+  }
+  state.set_x(0, reply.x0);
+  state.rest().clock_ns = reply.clock_ns;
+}
+
+template <class M>
+KVRM_INLINE u64 put_areas(Slot& slot, u64 first, M& memory) {
+  const u64 total = memory.area_count();
+  AreaRecord* records = reinterpret_cast<AreaRecord*>(slot.data);
+  for (u64 i = 0; i < kAreasPerCommand && first + i < total; ++i) {
+    const auto area = memory.area(static_cast<u32>(first + i));
+    records[i] = {area.start, area.end, area.protection};
+  }
+  return total;
+}
+
+// What the host asks of the lane's memory.
+template <class M>
+KVRM_COLD void execute(Slot& slot, M& memory) {
+  const Command command = slot.command;
+  const u64 address = command.address, size = command.size;
+  u64 result = 0;
+  switch (command.operation) {
+    case Operation::kRead: result = memory.read(address, slot.data, size); break;
+    case Operation::kWrite: result = memory.write(address, slot.data, size); break;
+    case Operation::kPeek: result = memory.peek(address, slot.data, size); break;
+    case Operation::kPoke: result = memory.poke(address, slot.data, size); break;
+    case Operation::kAccessible: result = memory.accessible(address, size, command.protection); break;
+    case Operation::kMap: result = memory.map(address, size, command.protection); break;
+    case Operation::kUnmap: memory.unmap(address, size); break;
+    case Operation::kProtect: result = memory.protect(address, size, command.protection); break;
+    case Operation::kMove: result = memory.move(address, size, command.to, command.to_size); break;
+    case Operation::kDiscard: result = memory.discard(address, size); break;
+    case Operation::kIsFree: result = memory.is_free(address, size); break;
+    case Operation::kIsMapped: result = memory.is_mapped(address, size); break;
+    case Operation::kFindFree: result = memory.find_free(size, address, command.to); break;
+    case Operation::kAreas: result = put_areas(slot, address, memory); break;
+  }
+  slot.command.result = result;
+}
+
+}  // namespace detail
+
+// A slot of one's own, or kNoSlot. Different hints start looking at different places.
+KVRM_INLINE u32 claim(const Mailbox& mailbox, u32 hint) {
+  const u32 words = (mailbox.count + 31) / 32;
+  for (u32 i = 0; i < words; ++i) {
+    const u32 word = (hint % words + i) % words;
+    u32 seen = sync::load<sync::kRelaxed, sync::kDevice>(&mailbox.free[word]);
+    while (seen != 0) {
+      const u32 bit = seen & (~seen + 1);
+      const u32 found = sync::fetch_and<sync::kAcquire, sync::kDevice>(&mailbox.free[word], ~bit);
+      if (found & bit) return word * 32 + static_cast<u32>(__builtin_ctz(bit));
+      seen = found & (seen ^ bit);
+    }
+  }
+  return kNoSlot;
+}
+
+KVRM_INLINE void give_back(const Mailbox& mailbox, u32 slot) {
+  sync::fetch_or<sync::kRelease, sync::kDevice>(&mailbox.free[slot / 32], u32{1} << (slot % 32));
+}
+
+// Hands the request and the lane's state to the host. From now on the lane waits: it calls serve() on each of its
+// turns.
+template <class State>
+KVRM_INLINE void post(const Mailbox& mailbox, u32 slot, const Request& request, const State& state) {
+  mailbox.slots[slot].request = request;
+  detail::put_state(mailbox.slots[slot], state);
+  sync::store<sync::kRelease, sync::kSystem>(&mailbox.flags[slot], u32{kRequest});
+}
+
+enum class Poll : u32 {
+  kWaiting,  // it is the host's turn
+  kServed,  // did what the host asked; the request goes on
+  kDone,  // state and outcome are the reply's, the slot is given back
+};
+
+// One step of a lane that waits for its request.
+template <class M, class State>
+KVRM_INLINE Poll serve(const Mailbox& mailbox, u32 slot, M& memory, State& state, Outcome& outcome) {
+  const u32 turn = sync::load<sync::kAcquire, sync::kSystem>(&mailbox.flags[slot]);
+  Slot& body = mailbox.slots[slot];
+  if (turn == kCommand) {
+    detail::execute(body, memory);
+    sync::store<sync::kRelease, sync::kSystem>(&mailbox.flags[slot], u32{kAnswer});
+    return Poll::kServed;
+  }
+  if (turn != kReply) return Poll::kWaiting;
+  detail::take_state(body, state);
+  outcome = body.reply.outcome;
+  sync::store<sync::kRelaxed, sync::kSystem>(&mailbox.flags[slot], u32{kIdle});
+  give_back(mailbox, slot);
+  return Poll::kDone;
+}
+
+}  // namespace kvrm::device::lanes

@@ -1,0 +1,112 @@
+// What lanes write to stdout and stderr, on its way to the host while the kernel runs: one ring in pinned memory that
+// all lanes of a device share. Many lanes write, the host alone reads (device/cuda/output_drain.h).
+//
+// A record is a head of 16 bytes (ready word; job, stream and size) and its payload, padded to 16 bytes. A lane takes a
+// ticket, the record's position, with one atomic add; positions count bytes since the start and never turn back, the
+// place in the ring is the position modulo the capacity, and a record may wrap around the end between two units of 16
+// bytes. If the place is still occupied the lane keeps its ticket and tries again on its next turn: nobody blocks, and
+// lanes are served in the order of their tickets. So every lane with a ticket must come back, with write_output or
+// drop_output.
+//
+// Ordering. Payload and head are plain stores; then the ready word is stored with release at system scope, and the host
+// loads it with acquire. The host clears what it has read, then stores the new tail with release; a lane that finds
+// room has loaded the tail with acquire, or what another lane passed on in device memory. The ready word is the
+// position with its lowest bit set, and free space is zero where a ready word may come, so neither stale bytes nor a
+// payload that imitates a record can be taken for one.
+#pragma once
+
+#include "base/device.h"
+#include "base/types.h"
+
+namespace kvrm::device::lanes {
+
+enum class Stream : u32 { kNone = 0, kOut = 1, kError = 2 };  // kNone: a record to skip
+
+inline constexpr u64 kOutputUnit = 16;  // bytes; heads start at multiples of it
+inline constexpr u64 kNoTicket = ~u64{0};
+inline constexpr u64 kMostInRecord = 2048;  // payload bytes, unless the ring says less
+
+// One side's view of a ring: the pointers may differ between the host and the device. All zero at the start.
+struct OutputRing {
+  u64* words;  // pinned, capacity bytes
+  u64 capacity;  // a multiple of kOutputUnit, at least most + kOutputUnit
+  u64 most;  // payload bytes in a record, a multiple of kOutputUnit, at most kMostInRecord
+  u64* tail;  // pinned: everything before this position is free again
+  u64* head;  // device memory: the next ticket
+  u64* known_tail;  // device memory: the tail some lane saw, which spares the others the way to the host
+};
+
+// A lane's own note of a write under way. Starts as it is here; the lane keeps it until write_output says done.
+struct OutputProgress {
+  u64 done = 0;  // payload bytes already in the ring
+  u64 ticket = kNoTicket;
+};
+
+namespace detail {
+
+constexpr u64 ready_word(u64 position) { return position | 1; }
+constexpr u64 record_bytes(u64 size) { return kOutputUnit + (size + kOutputUnit - 1) / kOutputUnit * kOutputUnit; }
+constexpr u64 record_head(u32 job, Stream stream, u64 size) {
+  return static_cast<u64>(job) | (size | static_cast<u64>(stream) << 24) << 32;
+}
+constexpr u32 head_job(u64 head) { return static_cast<u32>(head); }
+constexpr Stream head_stream(u64 head) { return static_cast<Stream>(head >> 56); }
+constexpr u64 head_size(u64 head) { return head >> 32 & 0xffffff; }
+
+// Is everything up to this position free for its record?
+KVRM_INLINE bool has_room(const OutputRing& ring, u64 end) {
+  if (end - sync::load<sync::kAcquire, sync::kDevice>(ring.known_tail) <= ring.capacity) return true;
+  const u64 tail = sync::load<sync::kAcquire, sync::kSystem>(ring.tail);
+  sync::store<sync::kRelease, sync::kDevice>(ring.known_tail, tail);
+  return end - tail <= ring.capacity;
+}
+
+// The next record of a write, if its place is free: true, and the ticket is used up.
+template <class Fill>
+KVRM_INLINE bool publish(const OutputRing& ring, u64 head, u64 size, OutputProgress& progress, Fill fill) {
+  const u64 bytes = record_bytes(size);
+  if (progress.ticket == kNoTicket) progress.ticket = sync::add<sync::kRelaxed, sync::kDevice>(ring.head, bytes);
+  if (!has_room(ring, progress.ticket + bytes)) return false;
+  const u64 words = ring.capacity / sizeof(u64);
+  const u64 first = progress.ticket / sizeof(u64) % words;
+  ring.words[first + 1] = head;
+  for (u64 offset = 0; offset < size; offset += sizeof(u64)) {
+    // Behind the two words of the head, and around the end if need be.
+    const u64 at = first + 2 + offset / sizeof(u64);
+    ring.words[at < words ? at : at - words] = fill(progress.done + offset);
+  }
+  sync::store<sync::kRelease, sync::kSystem>(&ring.words[first], ready_word(progress.ticket));
+  progress.ticket = kNoTicket;
+  return true;
+}
+
+KVRM_INLINE u64 next_size(const OutputRing& ring, u64 size, const OutputProgress& progress) {
+  const u64 left = size - progress.done;
+  return left < ring.most ? left : ring.most;
+}
+
+}  // namespace detail
+
+// One step of writing `size` bytes: at most one record. True when all of it is in the ring; otherwise call it again on
+// the lane's next turn with the same arguments. fill(offset) gives the eight bytes at that offset of the write, offset
+// being a multiple of eight; bytes behind the end do not matter.
+template <class Fill>
+KVRM_INLINE bool write_output(const OutputRing& ring, u32 job, Stream stream, u64 size, OutputProgress& progress,
+                              Fill fill) {
+  const u64 count = detail::next_size(ring, size, progress);
+  if (count == 0) return true;
+  if (!detail::publish(ring, detail::record_head(job, stream, count), count, progress, fill)) return false;
+  progress.done += count;
+  return progress.done == size;
+}
+
+// For a lane whose job ends in the middle of a write (cancelled): gives its ticket back as a record to skip. True when
+// there is none any more; otherwise call it again.
+KVRM_INLINE bool drop_output(const OutputRing& ring, u64 size, OutputProgress& progress) {
+  if (progress.ticket == kNoTicket) return true;
+  const u64 count = detail::next_size(ring, size, progress);
+  return detail::publish(ring, detail::record_head(0, Stream::kNone, count), count, progress,
+                         [](u64) { return u64{0}; });
+}
+
+}  // namespace kvrm::device::lanes
