@@ -1,0 +1,18 @@
+// The GPU code in this build: PTX for any GPU we support, and cubins, which need no compiling.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace kvrm::device::cuda {
+
+// PTX for compute capability 8.0. A zero byte follows the last one. Empty if this build has no GPU code.
+std::span<const std::byte> ptx();
+// The cubin for exactly this compute capability, if it was built.
+std::optional<std::span<const std::byte>> cubin_for(int major, int minor);
+// Why ptx() is empty, in one line; empty if it is not.
+std::string_view no_code_reason();
+
+}  // namespace kvrm::device::cuda
