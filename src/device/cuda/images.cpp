@@ -50,6 +50,6 @@ std::optional<std::span<const std::byte>> cubin_for(int major, int minor) {
   return std::nullopt;
 }
 
-std::string_view no_code_reason() { return kImages[0].reason; }
+Error no_code_error() { return Error{std::string("this build has no GPU code: ") + kImages[0].reason}; }
 
 }  // namespace kvrm::device::cuda

@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <string_view>
+
+#include "kvrm/result.h"
 
 namespace kvrm::device::cuda {
 
@@ -12,7 +13,7 @@ namespace kvrm::device::cuda {
 std::span<const std::byte> ptx();
 // The cubin for exactly this compute capability, if it was built.
 std::optional<std::span<const std::byte>> cubin_for(int major, int minor);
-// Why ptx() is empty, in one line; empty if it is not.
-std::string_view no_code_reason();
+// What to say when ptx() is empty.
+Error no_code_error();
 
 }  // namespace kvrm::device::cuda

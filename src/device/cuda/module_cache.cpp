@@ -197,7 +197,7 @@ Result<Cubin> cached_compile(const CubinCache& cache, const CacheKey& key, std::
 
 Result<Kernel> load_kernel(const ContextPointer& context, const ProgressCallback& progress, const CubinCache& cache) {
   const Properties& device = context->properties();
-  if (ptx().empty()) return Error{"this build has no GPU code: " + std::string(no_code_reason())};
+  if (ptx().empty()) return no_code_error();
   if (const auto cubin = cubin_for(device.compute_major, device.compute_minor)) {
     if (auto module = Module::load(context, *cubin)) return Kernel{*std::move(module), CodeSource::kEmbedded};
   }
