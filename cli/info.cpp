@@ -10,6 +10,46 @@
 namespace kvrm::cli {
 namespace {
 
+nlohmann::ordered_json gpus_as_json(const Information& facts) {
+  auto list = nlohmann::ordered_json::array();
+  for (const GpuInformation& gpu : facts.gpus) {
+    nlohmann::ordered_json entry = {
+        {"name", gpu.name},
+        {"compute_capability", fmt::format("{}.{}", gpu.compute_major, gpu.compute_minor)},
+        {"memory", gpu.memory},
+        {"multiprocessors", gpu.multiprocessors},
+        {"clock_mhz", gpu.clock_mhz},
+        {"limits_kernel_time", gpu.limits_kernel_time},
+        {"code", gpu.has_code ? "cubin" : "ptx"},
+        {"available", gpu.problem.empty()},
+    };
+    if (!gpu.problem.empty()) entry["reason"] = gpu.problem;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+nlohmann::ordered_json cuda_as_json(const Information& facts) {
+  nlohmann::ordered_json json = {{"name", "cuda"}, {"available", facts.gpu_problem.empty()}};
+  if (!facts.gpu_problem.empty()) json["reason"] = facts.gpu_problem;
+  if (!facts.gpu_driver.empty()) json["driver"] = facts.gpu_driver;
+  json["gpus"] = gpus_as_json(facts);
+  return json;
+}
+
+void print_gpus(const Information& facts) {
+  for (std::size_t number = 0; number < facts.gpus.size(); ++number) {
+    const GpuInformation& gpu = facts.gpus[number];
+    fmt::print("gpu {:<5} {}: compute capability {}.{}, {} multiprocessors, {:.1f} GiB, driver CUDA {}, {}{}\n", number,
+               gpu.name, gpu.compute_major, gpu.compute_minor, gpu.multiprocessors,
+               static_cast<double>(gpu.memory) / (1 << 30), facts.gpu_driver,
+               !gpu.problem.empty() ? "cannot be used: " + gpu.problem
+               : gpu.has_code       ? "cubin embedded"
+                                    : "no cubin: the first start compiles the PTX",
+               gpu.limits_kernel_time ? ", limits kernel time" : "");
+  }
+}
+
 int info(bool as_json) {
   const Information facts = information();
   if (as_json) {
@@ -20,9 +60,7 @@ int info(bool as_json) {
         {"hwcap", facts.hwcap},
         {"rows", facts.rows},
         {"rows_implemented", facts.implemented_rows},
-        {"devices",
-         {{{"name", "cpu"}, {"available", true}, {"threads", facts.host_threads}},
-          {{"name", "cuda"}, {"available", false}, {"reason", "not in this build yet"}}}},
+        {"devices", {{{"name", "cpu"}, {"available", true}, {"threads", facts.host_threads}}, cuda_as_json(facts)}},
         {"engines",
          {{{"name", "interp"}, {"available", true}},
           {{"name", "jit"}, {"available", false}, {"reason", "not in this build yet"}}}},
@@ -33,7 +71,9 @@ int info(bool as_json) {
   fmt::print("kvrm {} ({})\n", version(), KVRM_BUILD_TYPE);
   fmt::print("machine   Neoverse N1 at EL0, HWCAP {:#x}\n", facts.hwcap);
   fmt::print("table     {} encodings, {} with semantics\n", facts.rows, facts.implemented_rows);
-  fmt::print("devices   cpu ({} threads); cuda: not in this build yet\n", facts.host_threads);
+  fmt::print("devices   cpu ({} threads); cuda{}\n", facts.host_threads,
+             facts.gpu_problem.empty() ? "" : ": " + facts.gpu_problem);
+  print_gpus(facts);
   fmt::print("engines   interp; jit: not in this build yet\n");
   return 0;
 }

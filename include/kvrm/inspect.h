@@ -24,12 +24,27 @@ struct CodeSegment {
 };
 Result<std::vector<CodeSegment>> executable_segments(std::span<const std::uint8_t> elf);
 
+struct GpuInformation {
+  std::string name;
+  unsigned compute_major = 0, compute_minor = 0;
+  std::uint64_t memory = 0;  // bytes
+  unsigned multiprocessors = 0;
+  unsigned clock_mhz = 0;
+  bool limits_kernel_time = false;  // the driver ends long kernels there: it also draws a screen
+  bool has_code = false;            // this build holds machine code for it; else the first start compiles it
+  std::string problem;              // why it cannot be used; empty if it can
+};
+
 struct Information {
   std::uint64_t hwcap;
   unsigned rows;              // encodings in the table
   unsigned implemented_rows;  // of them with semantics
   unsigned host_threads;
+  std::vector<GpuInformation> gpus;  // by number
+  std::string gpu_driver;            // the CUDA version of the driver, "13.0"; empty without one
+  std::string gpu_problem;           // why no GPU can be used, in one line; empty if one can
 };
+// Asks the GPU's driver too, which takes a moment.
 Information information();
 
 // The version of the library, "0.1.0".

@@ -8,12 +8,63 @@
 #include <cstring>
 #include <thread>
 
+#include "device/cuda/driver.h"
+#include "device/cuda/images.h"
 #include "isa/disassemble.h"
 #include "linux/elf.h"
 #include "linux/start.h"
 #include "semantics/meaning.h"
 
 namespace kvrm {
+namespace {
+
+GpuInformation describe(const device::cuda::Properties& device) {
+  GpuInformation gpu;
+  gpu.name = device.name;
+  gpu.compute_major = static_cast<unsigned>(device.compute_major);
+  gpu.compute_minor = static_cast<unsigned>(device.compute_minor);
+  gpu.memory = device.memory;
+  gpu.multiprocessors = static_cast<unsigned>(device.multiprocessors);
+  gpu.clock_mhz = static_cast<unsigned>(device.clock_khz / 1000);
+  gpu.limits_kernel_time = device.limits_kernel_time;
+  gpu.has_code = device::cuda::cubin_for(device.compute_major, device.compute_minor).has_value();
+  if (auto fits = device::cuda::supported(device); !fits) gpu.problem = fits.error().message;
+  return gpu;
+}
+
+void add_gpus(Information& facts) {
+  auto driver = device::cuda::Driver::instance();
+  if (!driver) {
+    facts.gpu_problem = driver.error().message;
+    return;
+  }
+  const device::cuda::Driver& cuda = **driver;
+  facts.gpu_driver = device::cuda::version_text(cuda.version());
+  auto count = cuda.device_count();
+  if (!count) {
+    facts.gpu_problem = count.error().message;
+    return;
+  }
+  bool usable = false;
+  for (int ordinal = 0; ordinal < *count; ++ordinal) {
+    auto device = cuda.properties(ordinal);
+    GpuInformation gpu;
+    if (device) {
+      gpu = describe(*device);
+    } else {
+      gpu.problem = device.error().message;
+    }
+    usable = usable || gpu.problem.empty();
+    facts.gpus.push_back(std::move(gpu));
+  }
+  if (device::cuda::ptx().empty()) {
+    facts.gpu_problem = device::cuda::no_code_error().message;
+  } else if (!usable) {
+    facts.gpu_problem = facts.gpus[0].problem;
+  }
+}
+
+}  // namespace
 
 std::string disassemble(std::uint32_t word, std::uint64_t address) { return isa::disassemble(word, address); }
 
@@ -59,7 +110,9 @@ Information information() {
 #define KVRM_COUNT(name) ++implemented;
   KVRM_FOR_EACH_IMPLEMENTED_ROW(KVRM_COUNT)
 #undef KVRM_COUNT
-  return {linux_abi::kHwcap, isa::kRowCount, implemented, std::thread::hardware_concurrency()};
+  Information facts{linux_abi::kHwcap, isa::kRowCount, implemented, std::thread::hardware_concurrency(), {}, {}, {}};
+  add_gpus(facts);
+  return facts;
 }
 
 std::string_view version() { return KVRM_VERSION; }

@@ -7,7 +7,11 @@
 
 namespace kvrm::memory {
 
-enum AreaFlag : u32 { kAreaSource = 1 };  // the area shows bytes from elsewhere; otherwise it begins as zeros
+enum AreaFlag : u32 {
+  kAreaSource = 1,   // the area shows bytes from elsewhere; otherwise it begins as zeros
+  kAreaCommon = 2,   // with kAreaSource: those bytes belong to several lanes, and writes go there
+  kAreaTouched = 4,  // with kAreaSource: some page has been replaced by a private copy
+};
 
 struct Area {
   u64 start, end;
@@ -45,6 +49,12 @@ class Areas {
   const Area* find(u64 address) const {
     const u32 index = first_ending_after(address);
     return index < count_ && areas_[index].start <= address ? &areas_[index] : nullptr;
+  }
+
+  // Sets a flag of the area an address lies in.
+  void mark(u64 address, u32 flag) {
+    const u32 index = first_ending_after(address);
+    if (index < count_ && areas_[index].start <= address) areas_[index].flags |= flag;
   }
 
   bool is_free(u64 address, u64 size) const {

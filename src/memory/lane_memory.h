@@ -143,7 +143,7 @@ class LaneMemory {
     return Trap::kNone;
   }
 
-  KVRM_INLINE void fence() { sync::fence_acq_rel_gpu(); }
+  KVRM_INLINE void fence() { sync::fence<sync::kAcqRel, sync::kDevice>(); }
 
   // --- what an instruction fetch needs ---
   // The page at an address with permission to execute, as in an entry.
@@ -241,6 +241,7 @@ class LaneMemory {
   void for_each_entry(u64 address, u64 size, Visit visit);
   bool make_private(u64& entry, GroupPage& page);
   void drop(u64& entry, GroupPage& page);
+  void note_private(u64 address);
   void map_changed();
   template <class Copy>
   SlowAccess each_page(u64 address, u64 size, Access access, Copy copy);

@@ -14,13 +14,13 @@ inline LaneMemory::Slot LaneMemory::find_slot(u64 page_number, bool make) {
   u32 made = SlabPool::kNone;
   for (u32 probe = 0; probe <= mask; ++probe) {
     u64* const at = &space_->directory[(static_cast<u32>(block * 0x9e3779b1u >> 7) + probe) & mask];
-    u64 seen = sync::load_relaxed_gpu(at);
+    u64 seen = sync::load<sync::kRelaxed, sync::kDevice>(at);
     if (seen == 0) {
       if (!make) return {nullptr, nullptr};
       if (made == SlabPool::kNone) made = world.tables.allocate();
       if (made == SlabPool::kNone) return {nullptr, nullptr};
       const u64 mine = (block + 1) << 32 | made;
-      seen = sync::compare_exchange_relaxed_gpu(at, u64{0}, mine);
+      seen = sync::compare_exchange<sync::kRelaxed, sync::kDevice>(at, u64{0}, mine);
       if (seen == 0) {
         table = made;
         made = SlabPool::kNone;
@@ -45,7 +45,7 @@ template <class Visit>
 void LaneMemory::for_each_table(Visit visit) {
   const LaneWorld& world = *space_->world;
   for (u32 i = 0; i < world.directory_slots; ++i) {
-    const u64 slot = sync::load_relaxed_gpu(&space_->directory[i]);
+    const u64 slot = sync::load<sync::kRelaxed, sync::kDevice>(&space_->directory[i]);
     if (slot != 0) visit((slot >> 32) - 1, *reinterpret_cast<GroupTable*>(world.tables.at(static_cast<u32>(slot))));
   }
 }
@@ -80,21 +80,42 @@ void LaneMemory::for_each_entry(u64 address, u64 size, Visit visit) {
   }
 }
 
+// The lanes here now that ask for the same thing, so that one of them does it for all. On the host a lane is alone.
+#if defined(__NVPTX__)
+class Peers {
+ public:
+  KVRM_INLINE explicit Peers(const void* thing)
+      : mask_(warp::match(warp::active_mask(), reinterpret_cast<u64>(thing))) {}
+  KVRM_INLINE bool first() const { return static_cast<u32>(__builtin_ctz(mask_)) == warp::lane(); }
+  KVRM_INLINE void sync() const { warp::sync(mask_); }
+
+ private:
+  u32 mask_;
+};
+#else
+class Peers {
+ public:
+  explicit Peers(const void*) {}
+  bool first() const { return true; }
+  void sync() const {}
+};
+#endif
+
 // A copy of its own for the lane. The group's lanes that ask for the same page together get it together.
 inline bool LaneMemory::make_private(u64& entry, GroupPage& page) {
   LaneWorld& world = *space_->world;
   if (space_->private_pages >= space_->page_limit) return false;
-  const u32 peers = warp::peers_with(reinterpret_cast<u64>(&page));
-  if (warp::is_first_of(peers) && sync::load_relaxed_gpu(&page.frame) == 0) {
+  const Peers peers(&page);
+  if (peers.first() && sync::load<sync::kRelaxed, sync::kDevice>(&page.frame) == 0) {
     const u32 frame = world.frames.allocate();
-    if (frame != SlabPool::kNone && sync::compare_exchange_relaxed_gpu(&page.frame, 0u, frame + 1) != 0) {
+    if (frame != SlabPool::kNone && sync::compare_exchange<sync::kRelaxed, sync::kDevice>(&page.frame, 0u, frame + 1) != 0) {
       world.frames.release(frame);
     }
   }
-  warp::sync_peers(peers);
-  const u32 frame = sync::load_relaxed_gpu(&page.frame);
+  peers.sync();
+  const u32 frame = sync::load<sync::kRelaxed, sync::kDevice>(&page.frame);
   if (frame == 0) return false;
-  sync::set_bits_relaxed_gpu(&page.owners, 1u << space_->lane);
+  sync::fetch_or<sync::kRelaxed, sync::kDevice>(&page.owners, 1u << space_->lane);
   u8* const first = world.frames.at(frame - 1) + space_->lane * u64{8};
   const u64 copy = reinterpret_cast<u64>(first) | world.group_shift;
   const u64 old = entry & kEntryAddress;
@@ -112,9 +133,9 @@ inline void LaneMemory::drop(u64& entry, GroupPage& page) {
     const u32 mine = 1u << space_->lane;
     --space_->private_pages;
     // The last owner gives the frame back.
-    if (sync::clear_all_but_relaxed_gpu(&page.owners, ~mine) == mine) {
-      const u32 frame = sync::load_relaxed_gpu(&page.frame);
-      sync::store_relaxed_gpu(&page.frame, 0u);
+    if (sync::fetch_and<sync::kRelaxed, sync::kDevice>(&page.owners, ~mine) == mine) {
+      const u32 frame = sync::load<sync::kRelaxed, sync::kDevice>(&page.frame);
+      sync::store<sync::kRelaxed, sync::kDevice>(&page.frame, 0u);
       space_->world->frames.release(frame - 1);
     }
   }
@@ -141,6 +162,7 @@ inline LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   if (!(entry & u64{static_cast<u32>(access)} << kEntryPermissionShift)) return {Trap::kPermission, 0, 0};
   if (access == Access::kWrite && !(entry & (kEntryPrivate | kEntryCommon))) {
     if (!make_private(*slot.entry, *slot.page)) return {Trap::kOutOfMemory, 0, 0};
+    note_private(address);
     entry = *slot.entry;
   }
   const u64 page = entry & kEntryAddress;
@@ -150,6 +172,12 @@ inline LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   if (entry & kEntryCommon) tag |= 3;
   recent_[slot_of(address)] = {tag, page};
   return {Trap::kNone, page, entry};
+}
+
+// Shared bytes that are no longer all an area shows: code there must not be run from the shared decoded words.
+inline void LaneMemory::note_private(u64 address) {
+  const Area* area = space_->areas.find(address);
+  if (area && (area->flags & (kAreaSource | kAreaTouched)) == kAreaSource) space_->areas.mark(address, kAreaTouched);
 }
 
 inline void LaneMemory::map_changed() {
@@ -187,13 +215,13 @@ inline SlowAccess LaneMemory::read_slow(u64 address, void* to, u32 size) {
         const u8* const at = lane_byte(page.page, offset + i);
         if (in_one_piece(offset, count) || (count % 8 == 0 && offset % 8 == 0)) {
           const u64 part = count < 8 ? count : 8;
-          const u64 word = part == 8   ? sync::load_relaxed_gpu(reinterpret_cast<const u64*>(at))
-                           : part == 4 ? sync::load_relaxed_gpu(reinterpret_cast<const u32*>(at))
-                                       : sync::load_relaxed_gpu(reinterpret_cast<const u16*>(at));
+          const u64 word = part == 8   ? sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u64*>(at))
+                           : part == 4 ? sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u32*>(at))
+                                       : sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u16*>(at));
           for (u64 k = 0; k < part; ++k) bytes[done + i + k] = static_cast<u8>(word >> k * 8);
           i += part;
         } else {
-          bytes[done + i] = sync::load_relaxed_gpu(at);
+          bytes[done + i] = sync::load<sync::kRelaxed, sync::kDevice>(at);
           ++i;
         }
       }
@@ -213,12 +241,12 @@ inline SlowAccess LaneMemory::write_slow(u64 address, const void* from, u32 size
           const u64 part = count < 8 ? count : 8;
           u64 word = 0;
           for (u64 k = 0; k < part; ++k) word |= u64{bytes[done + i + k]} << k * 8;
-          if (part == 8) sync::store_relaxed_gpu(reinterpret_cast<u64*>(at), word);
-          if (part == 4) sync::store_relaxed_gpu(reinterpret_cast<u32*>(at), static_cast<u32>(word));
-          if (part == 2) sync::store_relaxed_gpu(reinterpret_cast<u16*>(at), static_cast<u16>(word));
+          if (part == 8) sync::store<sync::kRelaxed, sync::kDevice>(reinterpret_cast<u64*>(at), word);
+          if (part == 4) sync::store<sync::kRelaxed, sync::kDevice>(reinterpret_cast<u32*>(at), static_cast<u32>(word));
+          if (part == 2) sync::store<sync::kRelaxed, sync::kDevice>(reinterpret_cast<u16*>(at), static_cast<u16>(word));
           i += part;
         } else {
-          sync::store_relaxed_gpu(at, bytes[done + i]);
+          sync::store<sync::kRelaxed, sync::kDevice>(at, bytes[done + i]);
           ++i;
         }
       }
@@ -233,7 +261,7 @@ KVRM_INLINE void exchange_in_place(u8* at, const void* expected, const void* des
   T wanted, replacement;
   __builtin_memcpy(&wanted, expected, sizeof(T));
   __builtin_memcpy(&replacement, desired, sizeof(T));
-  const T seen = sync::compare_exchange_acq_rel_gpu(reinterpret_cast<T*>(at), wanted, replacement);
+  const T seen = sync::compare_exchange<sync::kAcqRel, sync::kDevice>(reinterpret_cast<T*>(at), wanted, replacement);
   __builtin_memcpy(observed, &seen, sizeof(T));
 }
 
@@ -245,7 +273,14 @@ inline void compare_exchange_common(u8* at, const void* expected, const void* de
     case 4: exchange_in_place<u32>(at, expected, desired, observed); break;
     case 8: exchange_in_place<u64>(at, expected, desired, observed); break;
     default:
-      if constexpr (sync::kHasExchange16) exchange_in_place<U128>(at, expected, desired, observed);
+      if constexpr (sync::kHasExchange16) {
+        U128 wanted, replacement;
+        __builtin_memcpy(&wanted, expected, sizeof(wanted));
+        __builtin_memcpy(&replacement, desired, sizeof(replacement));
+        const U128 seen =
+            sync::compare_exchange_16<sync::kDevice>(reinterpret_cast<U128*>(at), wanted, replacement);
+        __builtin_memcpy(observed, &seen, sizeof(seen));
+      }
   }
 }
 
@@ -308,6 +343,7 @@ inline bool LaneMemory::poke(u64 address, const void* from, u64 size) {
                     (area->flags & kAreaCommon ? kEntryCommon : 0);
     }
     if (!(*slot.entry & (kEntryPrivate | kEntryCommon)) && !make_private(*slot.entry, *slot.page)) return false;
+    note_private(at);
     const u64 offset = at & (kPageSize - 1);
     const u64 count = size - done < kPageSize - offset ? size - done : kPageSize - offset;
     for (u64 i = 0; i < count; ++i) store_global(lane_byte(*slot.entry & kEntryAddress, offset + i), bytes[done + i]);

@@ -18,36 +18,36 @@ struct SlabPool {
 
   // The index of a piece, or kNone. A piece that was used before is not cleared.
   u32 allocate() {
-    u64 head = sync::load_relaxed_gpu(&free);
+    u64 head = sync::load<sync::kRelaxed, sync::kDevice>(&free);
     while (static_cast<u32>(head) != 0) {
       const u32 index = static_cast<u32>(head) - 1;
-      const u64 rest = ((head >> 32) + 1) << 32 | sync::load_relaxed_gpu(&next[index]);
-      const u64 seen = sync::compare_exchange_acq_rel_gpu(&free, head, rest);
+      const u64 rest = ((head >> 32) + 1) << 32 | sync::load<sync::kRelaxed, sync::kDevice>(&next[index]);
+      const u64 seen = sync::compare_exchange<sync::kAcqRel, sync::kDevice>(&free, head, rest);
       if (seen == head) {
-        sync::add_relaxed_gpu(&in_use, 1u);
+        sync::add<sync::kRelaxed, sync::kDevice>(&in_use, 1u);
         return index;
       }
       head = seen;
     }
-    if (sync::load_relaxed_gpu(&handed_out) >= count) return kNone;
-    const u32 index = sync::add_relaxed_gpu(&handed_out, 1u);
+    if (sync::load<sync::kRelaxed, sync::kDevice>(&handed_out) >= count) return kNone;
+    const u32 index = sync::add<sync::kRelaxed, sync::kDevice>(&handed_out, 1u);
     if (index >= count) {
-      sync::add_relaxed_gpu(&handed_out, ~0u);
+      sync::add<sync::kRelaxed, sync::kDevice>(&handed_out, ~0u);
       return kNone;
     }
-    sync::add_relaxed_gpu(&in_use, 1u);
+    sync::add<sync::kRelaxed, sync::kDevice>(&in_use, 1u);
     return index;
   }
 
   void release(u32 index) {
-    u64 head = sync::load_relaxed_gpu(&free);
+    u64 head = sync::load<sync::kRelaxed, sync::kDevice>(&free);
     for (;;) {
-      sync::store_relaxed_gpu(&next[index], static_cast<u32>(head));
-      const u64 seen = sync::compare_exchange_acq_rel_gpu(&free, head, ((head >> 32) + 1) << 32 | (index + 1));
+      sync::store<sync::kRelaxed, sync::kDevice>(&next[index], static_cast<u32>(head));
+      const u64 seen = sync::compare_exchange<sync::kAcqRel, sync::kDevice>(&free, head, ((head >> 32) + 1) << 32 | (index + 1));
       if (seen == head) break;
       head = seen;
     }
-    sync::add_relaxed_gpu(&in_use, ~0u);
+    sync::add<sync::kRelaxed, sync::kDevice>(&in_use, ~0u);
   }
 
   u8* at(u32 index) const { return base + index * bytes; }

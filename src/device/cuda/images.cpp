@@ -1,0 +1,55 @@
+#include "device/cuda/images.h"
+
+// device/cuda/images.inc is written by CMake: KVRM_PTX(path) and KVRM_CUBIN(compute capability, path) for what was
+// built, or KVRM_NO_PTX(why). The assembler copies the files in.
+#define KVRM_EMBED(symbol, path)                                                                                \
+  asm(".pushsection .rodata.kvrm_gpu,\"a\",@progbits\n.balign 64\n.hidden " symbol "_begin\n.globl " symbol     \
+      "_begin\n" symbol "_begin:\n.incbin \"" path "\"\n.hidden " symbol "_end\n.globl " symbol "_end\n" symbol \
+      "_end:\n.byte 0\n.popsection\n");
+#define KVRM_DECLARE(symbol)                                                         \
+  extern "C" __attribute__((visibility("hidden"))) const std::byte symbol##_begin[]; \
+  extern "C" __attribute__((visibility("hidden"))) const std::byte symbol##_end[];
+
+#define KVRM_NO_PTX(why)
+#define KVRM_PTX(path)             \
+  KVRM_EMBED("kvrm_gpu_ptx", path) \
+  KVRM_DECLARE(kvrm_gpu_ptx)
+#define KVRM_CUBIN(compute, path)              \
+  KVRM_EMBED("kvrm_gpu_cubin_" #compute, path) \
+  KVRM_DECLARE(kvrm_gpu_cubin_##compute)
+#include "device/cuda/images.inc"
+#undef KVRM_NO_PTX
+#undef KVRM_PTX
+#undef KVRM_CUBIN
+
+namespace kvrm::device::cuda {
+namespace {
+
+struct Image {
+  int compute;  // 0 for PTX
+  const std::byte* begin;
+  const std::byte* end;
+  const char* reason;  // why there is none
+};
+
+const Image kImages[] = {
+#define KVRM_NO_PTX(why) {0, nullptr, nullptr, why},
+#define KVRM_PTX(path) {0, kvrm_gpu_ptx_begin, kvrm_gpu_ptx_end, ""},
+#define KVRM_CUBIN(compute, path) {compute, kvrm_gpu_cubin_##compute##_begin, kvrm_gpu_cubin_##compute##_end, ""},
+#include "device/cuda/images.inc"
+};
+
+}  // namespace
+
+std::span<const std::byte> ptx() { return {kImages[0].begin, kImages[0].end}; }
+
+std::optional<std::span<const std::byte>> cubin_for(int major, int minor) {
+  for (const Image& image : kImages) {
+    if (image.compute != 0 && image.compute == major * 10 + minor) return std::span(image.begin, image.end);
+  }
+  return std::nullopt;
+}
+
+Error no_code_error() { return Error{std::string("this build has no GPU code: ") + kImages[0].reason}; }
+
+}  // namespace kvrm::device::cuda

@@ -1,0 +1,19 @@
+// The GPU code in this build: PTX for any GPU we support, and cubins, which need no compiling.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "kvrm/result.h"
+
+namespace kvrm::device::cuda {
+
+// PTX for compute capability 8.0. A zero byte follows the last one. Empty if this build has no GPU code.
+std::span<const std::byte> ptx();
+// The cubin for exactly this compute capability, if it was built.
+std::optional<std::span<const std::byte>> cubin_for(int major, int minor);
+// What to say when ptx() is empty.
+Error no_code_error();
+
+}  // namespace kvrm::device::cuda
