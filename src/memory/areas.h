@@ -45,6 +45,12 @@ class Areas {
     capacity_ = capacity;
   }
 
+  // Copies of given areas, which must be in order and fit, instead of what was there.
+  void assign(const Area* from, u32 count) {
+    for (u32 i = 0; i < count; ++i) areas_[i] = from[i];
+    count_ = count;
+  }
+
   // The area an address lies in; null if there is none.
   const Area* find(u64 address) const {
     const u32 index = first_ending_after(address);

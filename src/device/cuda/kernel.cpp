@@ -1,14 +1,56 @@
-// The code that runs on the GPU. Freestanding: compiled by clang for nvptx64, see CMakeLists.txt.
-#include "base/types.h"
+// The kernel: one warp for each group of lanes. Compiled by clang for nvptx64; see CMakeLists.txt.
+#define KVRM_VECTORS_ELSEWHERE
+#include "base/warp.h"
+#include "device/lanes/group.h"
 
-using kvrm::u32;
-using kvrm::u64;
+namespace kvrm::device::lanes {
+namespace {
 
-// A placeholder that shows that building, embedding, loading and launching work: to[i] = first + i.
-extern "C" __attribute__((nvptx_kernel)) void kvrm_fill(u32* to, u32 first, u64 count) {
-  const auto threads = static_cast<u64>(__nvvm_read_ptx_sreg_ntid_x());
-  const auto blocks = static_cast<u64>(__nvvm_read_ptx_sreg_nctaid_x());
-  const auto block = static_cast<u64>(__nvvm_read_ptx_sreg_ctaid_x());
-  const u64 start = block * threads + static_cast<u64>(__nvvm_read_ptx_sreg_tid_x());
-  for (u64 i = start; i < count; i += blocks * threads) to[i] = first + static_cast<u32>(i);
+static_assert(sizeof(Resident) / 8 % 2 == 1);
+
+class GpuWarp {
+ public:
+  KVRM_INLINE explicit GpuWarp(u32 group_shift) : mask_(group_shift == 5 ? ~0u : (1u << (1u << group_shift)) - 1) {}
+  KVRM_INLINE u32 ballot(bool value) const { return alone() ? value : warp::ballot(mask_, value); }
+  template <class T>
+  KVRM_INLINE T shuffle(T value, u32 from) const {
+    return alone() ? value : warp::shuffle(mask_, value, from);
+  }
+  KVRM_INLINE u32 reduce_min(u32 value) const { return alone() ? value : warp::reduce_min(mask_, value); }
+  // Whether the lanes of the mask are all here and all at the same place.
+  KVRM_INLINE bool still_together(u32 mask, u32 index) const {
+    if (alone()) return true;
+    const u32 here = warp::active_mask();
+    if (here != mask) return false;
+    return warp::all(here, index == warp::shuffle(here, index, static_cast<u32>(__builtin_ctz(here))));
+  }
+  KVRM_INLINE void pause() const { sync::pause(200); }
+
+ private:
+  KVRM_INLINE bool alone() const { return mask_ == 1; }
+  u32 mask_;
+};
+
+}  // namespace
+}  // namespace kvrm::device::lanes
+
+using namespace kvrm;
+using namespace kvrm::device::lanes;
+
+extern "C" __attribute__((address_space(3))) Resident kvrm_resident[];
+
+// Groups first .. of the launch, a warp each; a warp that is through takes another.
+extern "C" __attribute__((nvptx_kernel)) void kvrm_run(const Launch* given) {
+  const Launch& launch = *given;
+  const u32 lane_in_warp = warp::thread() % 32;
+  if (lane_in_warp >> launch.group_shift != 0) return;
+  Resident& resident = *(Resident*)&kvrm_resident[warp::thread()];
+  const u32 warps = warp::blocks() * (warp::block_size() / 32);
+  const u32 first = warp::block() * (warp::block_size() / 32) + warp::thread() / 32;
+  const u32 groups = ((launch.lane_count - 1) >> launch.group_shift) + 1;
+  U128 vectors[32];
+  for (u32 group = first; group < groups; group += warps) {
+    const u32 lane = launch.first_lane + (group << launch.group_shift) + lane_in_warp;
+    run_group(GpuWarp(launch.group_shift), launch, launch.lanes[lane], resident, vectors, &launch.progress[lane]);
+  }
 }

@@ -1,0 +1,274 @@
+// What a lane does besides running instructions: system calls, faults, the mailbox, stopping, and the next job.
+// Freestanding. Nothing here waits: a lane that cannot go on says so with its status and is asked again.
+#pragma once
+
+#include "device/lanes/lane.h"
+#include "linux/lane_calls.h"
+
+namespace kvrm::device::lanes {
+
+// A lane's fast state while it is resident: in shared memory on a GPU. An odd number of words, so that the same
+// member of neighbouring lanes is in different banks.
+struct Resident {
+  Cpu cpu;
+  memory::LaneTranslation recent[memory::kLaneTranslations];
+};
+
+inline void load_registers(Cpu& cpu, const Registers& from) {
+  for (u32 i = 0; i < kGeneralSlots; ++i) cpu.x[i] = from.x[i];
+  for (u32 i = 0; i < 32; ++i) cpu.q[i] = from.q[i];
+  cpu.pc = from.pc;
+  unpack_nzcv(cpu, from.nzcv);
+  cpu.fpcr = from.fpcr;
+  cpu.fpsr = from.fpsr;
+  cpu.ssbs = from.ssbs;
+  cpu.tpidr_el0 = from.tpidr_el0;
+  cpu.tpidrro_el0 = from.tpidrro_el0;
+  cpu.exclusive_address = from.exclusive_address;
+  cpu.exclusive_size = static_cast<u32>(from.exclusive_size);
+  cpu.exclusive_value = from.exclusive_value;
+  cpu.fault_address = from.fault_address;
+  cpu.fault_access = static_cast<u32>(from.fault_access);
+  cpu.clock_ns = from.clock_ns;
+}
+
+inline void save_registers(Registers& to, const Cpu& cpu) {
+  for (u32 i = 0; i < kGeneralSlots; ++i) to.x[i] = cpu.x[i];
+  for (u32 i = 0; i < 32; ++i) to.q[i] = cpu.q[i];
+  to.pc = cpu.pc;
+  to.nzcv = pack_nzcv(cpu);
+  to.fpcr = cpu.fpcr;
+  to.fpsr = cpu.fpsr;
+  to.ssbs = cpu.ssbs;
+  to.tpidr_el0 = cpu.tpidr_el0;
+  to.tpidrro_el0 = cpu.tpidrro_el0;
+  to.exclusive_address = cpu.exclusive_address;
+  to.exclusive_size = cpu.exclusive_size;
+  to.exclusive_value = cpu.exclusive_value;
+  to.fault_address = cpu.fault_address;
+  to.fault_access = cpu.fault_access;
+  to.clock_ns = cpu.clock_ns;
+}
+
+class Attendant {
+ public:
+  KVRM_INLINE Attendant(const Launch& launch, Lane& lane, Cpu& cpu, memory::LaneMemory& memory)
+      : launch_(launch), lane_(lane), cpu_(cpu), memory_(memory) {}
+
+  // After a turn that ended with a trap.
+  KVRM_COLD void trapped(Trap trap) {
+    cpu_.exclusive_size = 0;
+    if (!lane_.is_process) return stop({StopKind::kTrap, trap, 0, 0});
+    if (trap == Trap::kSystemCall) {
+      lane_.status = Status::kCall;
+      return;
+    }
+    ask_host(RequestKind::kFault, trap);
+  }
+
+  // The timers' moment has come.
+  void tick() { ask_host(RequestKind::kTick, Trap::kNone); }
+
+  // A lane that is not running and not stopped.
+  KVRM_COLD void attend() {
+    if (lane_.status == Status::kCall) answer_call();
+    if (lane_.status == Status::kNeedsHost) post_request();
+    if (lane_.status == Status::kWaiting) serve_host();
+  }
+
+  void stop(const Stop& why) {
+    lane_.stop = why;
+    lane_.status = Status::kStopped;
+  }
+
+  // Everybody stops. A lane in the middle of something stops as soon as that can be undone or ended.
+  KVRM_COLD void cancel() {
+    switch (lane_.status) {
+      case Status::kRunning: break;
+      case Status::kCall:
+        if (!drop_output(launch_.output, lane_.writing, lane_.output)) return;
+        step_back();
+        break;
+      case Status::kNeedsHost:
+        if (lane_.request == RequestKind::kSystemCall) step_back();
+        break;
+      default: return;  // the host ends what it serves
+    }
+    stop({StopKind::kCancelled, Trap::kNone, 0, 0});
+  }
+
+  // Reports a stopped lane's job, if it had one, and begins the next. False: there is none.
+  KVRM_COLD bool next_job();
+
+ private:
+  // The SVC will run again.
+  void step_back() {
+    cpu_.pc -= 4;
+    --lane_.retired;
+    --cpu_.clock_ns;
+    ++lane_.left;
+  }
+  void ask_host(RequestKind kind, Trap trap) {
+    lane_.request = kind;
+    lane_.stop.trap = trap;
+    lane_.status = Status::kNeedsHost;
+  }
+  void answer_call();
+  void post_request();
+  void serve_host();
+
+  const Launch& launch_;
+  Lane& lane_;
+  Cpu& cpu_;
+  memory::LaneMemory& memory_;
+};
+
+// The state as the mailbox copies it.
+class MailboxState {
+ public:
+  static constexpr u32 kProcessWords = sizeof(linux_abi::LaneProcess) / sizeof(u64);
+  static_assert(sizeof(linux_abi::LaneProcess) % sizeof(u64) == 0);
+
+  MailboxState(Cpu& cpu, linux_abi::LaneProcess& process) : cpu_(cpu), process_(reinterpret_cast<u64*>(&process)) {}
+  u64 x(u32 slot) const { return cpu_.x[slot]; }
+  void set_x(u32 slot, u64 value) { cpu_.x[slot] = value; }
+  U128 q(u32 number) const { return cpu_.q[number]; }
+  void set_q(u32 number, const U128& value) { cpu_.q[number] = value; }
+  u64 process_word(u32 index) const { return process_[index]; }
+  void set_process_word(u32 index, u64 value) { process_[index] = value; }
+  Cpu& rest() { return cpu_; }
+  const Cpu& rest() const { return cpu_; }
+
+ private:
+  Cpu& cpu_;
+  u64* process_;
+};
+
+// What a lane's own calls need besides memory (linux/lane_files.h).
+class LaneIo {
+ public:
+  LaneIo(const Launch& launch, Lane& lane) : launch_(launch), lane_(lane) {}
+
+  template <class Fill>
+  linux_abi::Transfer write(u32 fd, u64 size, Fill& fill) {
+    const Stream stream = fd == 1 ? Stream::kOut : Stream::kError;
+    for (;;) {
+      const u64 before = lane_.output.done;
+      const bool all = write_output(launch_.output, lane_.job, stream, size, lane_.output,
+                                    [&](u64 offset) { return fill(offset); });
+      if (all) {
+        lane_.output = {};
+        return linux_abi::Transfer::kDone;
+      }
+      if (lane_.output.done == before) {
+        lane_.writing = size;
+        return linux_abi::Transfer::kWait;
+      }
+    }
+  }
+  const linux_abi::GuestStat* stat(u32 fd) { return lane_.start->has_stat[fd] ? &lane_.start->stats[fd] : nullptr; }
+  const char* program(u64& size) {
+    size = lane_.start->program_size;
+    return lane_.start->program;
+  }
+
+ private:
+  const Launch& launch_;
+  Lane& lane_;
+};
+
+inline void Attendant::answer_call() {
+  using Kind = linux_abi::CallOutcome::Kind;
+  LaneIo io(launch_, lane_);
+  const linux_abi::CallOutcome outcome = linux_abi::lane_call(lane_.process, cpu_, memory_, io);
+  switch (outcome.kind) {
+    case Kind::kDone:
+      ++lane_.kernel_calls;
+      lane_.status = Status::kRunning;
+      break;
+    case Kind::kExit:
+      ++lane_.kernel_calls;
+      stop({StopKind::kExit, Trap::kNone, outcome.code, 0});
+      break;
+    case Kind::kOutOfMemory: ask_host(RequestKind::kFault, Trap::kOutOfMemory); break;
+    case Kind::kHost: ask_host(RequestKind::kSystemCall, Trap::kNone); break;
+    case Kind::kWait: break;
+  }
+}
+
+inline void Attendant::post_request() {
+  const u32 slot = claim(launch_.mailbox, lane_.number);
+  if (slot == kNoSlot) return;
+  lane_.slot = slot;
+  lane_.status = Status::kWaiting;
+  ++lane_.host_calls;
+  post(launch_.mailbox, slot, {lane_.request, lane_.stop.trap, lane_.number, lane_.job},
+       MailboxState(cpu_, lane_.process));
+}
+
+inline void Attendant::serve_host() {
+  MailboxState state(cpu_, lane_.process);
+  Outcome outcome;
+  if (serve(launch_.mailbox, lane_.slot, memory_, state, outcome) != Poll::kDone) return;
+  lane_.status = Status::kRunning;
+  switch (outcome.kind) {
+    case OutcomeKind::kContinue: break;
+    case OutcomeKind::kExit: stop({StopKind::kExit, Trap::kNone, outcome.code, 0}); break;
+    case OutcomeKind::kSignal: stop({StopKind::kSignal, lane_.stop.trap, outcome.code, 0}); break;
+    case OutcomeKind::kDeadlock: stop({StopKind::kDeadlock, Trap::kNone, 0, 0}); break;
+    case OutcomeKind::kCancelled:
+      // The host has put pc back to the SVC.
+      --lane_.retired;
+      ++lane_.left;
+      stop({StopKind::kCancelled, Trap::kNone, 0, 0});
+      break;
+    case OutcomeKind::kFailed: stop({StopKind::kFailed, Trap::kNone, 0, 0}); break;
+  }
+}
+
+inline bool Attendant::next_job() {
+  if (lane_.job != kNoJob) {
+    JobEnd& end = launch_.ends[lane_.job];
+    end.stop = lane_.stop;
+    end.retired = lane_.retired;
+    end.kernel_calls = lane_.kernel_calls;
+    end.host_calls = lane_.host_calls;
+    save_registers(end.registers, cpu_);
+    // The host may read the end once it sees the number.
+    const u32 place = sync::add<sync::kRelaxed, sync::kDevice>(launch_.next_finished, 1u);
+    sync::store<sync::kRelease, sync::kSystem>(&launch_.finished[place], lane_.job + 1);
+    memory_.clear();
+    lane_.job = kNoJob;
+  }
+  const u32 number = sync::add<sync::kRelaxed, sync::kDevice>(launch_.next_job, 1u);
+  if (number >= launch_.job_count) return false;
+  const LaunchJob& job = launch_.jobs[number];
+  const Start& start = *job.start;
+  lane_.job = number;
+  lane_.start = &start;
+  lane_.process = start.process;
+  lane_.process.input = reinterpret_cast<u64>(job.input);
+  lane_.process.input_size = job.input_size;
+  lane_.output = {};
+  lane_.retired = lane_.kernel_calls = lane_.host_calls = 0;
+  lane_.left = launch_.budget;
+  lane_.space.areas = memory::Areas(launch_.areas + u64{lane_.number} * launch_.area_capacity, 0, launch_.area_capacity);
+  lane_.space.areas.assign(start.areas, start.area_count);
+  ++lane_.space.changes;
+  for (u32 i = 0; i < kGeneralSlots; ++i) cpu_.x[i] = 0;
+  for (u32 i = 0; i < 32; ++i) cpu_.q[i] = {0, 0};
+  cpu_.pc = start.pc;
+  cpu_.x[kSpSlot] = start.sp;
+  unpack_nzcv(cpu_, 0);
+  cpu_.fpcr = cpu_.fpsr = cpu_.ssbs = 0;
+  cpu_.tpidr_el0 = cpu_.tpidrro_el0 = 0;
+  cpu_.exclusive_size = 0;
+  cpu_.fault_address = 0;
+  cpu_.fault_access = 0;
+  cpu_.clock_ns = 0;
+  memory_.forget_recent();
+  lane_.status = Status::kRunning;
+  return true;
+}
+
+}  // namespace kvrm::device::lanes

@@ -1,0 +1,166 @@
+// The lanes of one warp, from load to end. Freestanding: the kernel is this function with a real warp, and tests run it
+// with a simulated one.
+#pragma once
+
+#include "device/lanes/attend.h"
+#include "device/lanes/meeting.h"
+#include "interpreter/lane_loop.h"
+
+namespace kvrm::device::lanes {
+
+inline constexpr u32 kAttention = 32;  // steps between two looks at lanes that wait while others run
+
+// What the instruction loop asks after each branch.
+template <class Warp>
+struct Together {
+  const Warp& warp;
+  u32 mask;
+  bool whole;
+  KVRM_INLINE bool may_continue(u32 index) const { return whole && warp.still_together(mask, index); }
+};
+
+// The window of shared decoded code around pc, if there is one: code of an image that this lane cannot write and has
+// not replaced.
+inline bool find_window(const Launch& launch, const memory::LaneSpace& space, u64 pc, interpreter::CodeWindow& window) {
+  const memory::Area* area = space.areas.find(pc);
+  if (!area || (area->flags & (memory::kAreaSource | memory::kAreaCommon | memory::kAreaTouched)) != memory::kAreaSource)
+    return false;
+  if ((area->protection & (memory::kExecute | memory::kWrite)) != memory::kExecute) return false;
+  const u64 offset = area->source - reinterpret_cast<u64>(launch.images);
+  if (offset >= launch.image_bytes) return false;
+  window.start = area->start;
+  window.words = static_cast<u32>((area->end - area->start) / 4);
+  window.bytes = reinterpret_cast<const u8*>(area->source);
+  window.entries = launch.decoded + offset / 4;
+  return true;
+}
+
+// Code that is the lane's own: one word at a time, decoded anew, so that whatever wrote it last counts.
+inline Trap fetch_word(Lane& lane, Cpu& cpu, memory::LaneMemory& memory, interpreter::CodeWindow& window) {
+  Trap trap = Trap::kNone;
+  if (cpu.pc % 4 != 0) {
+    trap = Trap::kPcAlignment;
+  } else if (cpu.pc >= memory::kAddressLimit) {
+    trap = Trap::kUnmapped;
+  } else {
+    const auto page = memory.resolve(cpu.pc, Access::kExecute);
+    trap = page.trap;
+    if (trap == Trap::kNone) {
+      const u8* const at = memory::lane_byte(page.page, cpu.pc & (memory::kPageSize - 1));
+      const u32 word = page.entry & memory::kEntryCommon
+                           ? sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u32*>(at))
+                           : memory::load_global<u32>(at);
+      if (lane.word[0].word != word || lane.word[0].handler == 0) {
+        const interpreter::WordEntry entry = interpreter::make_word_entry(word);
+        interpreter::store_entry(&lane.word[0], entry);
+      }
+      window = {cpu.pc, 1, lane.word, at};
+      return Trap::kNone;
+    }
+  }
+  cpu.fault_address = cpu.pc;
+  cpu.fault_access = static_cast<u32>(Access::kExecute);
+  return trap;
+}
+
+// `progress` is the lane's own word: instructions so far. Every lane of the group calls this; `lane` is null for those
+// that the machine does not have.
+template <class Warp>
+KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, Resident& resident, U128* vectors,
+                           u64* progress) {
+  Cpu& cpu = resident.cpu;
+  memory::LaneMemory memory(&lane.space, resident.recent);
+  Attendant attendant(launch, lane, cpu, memory);
+  cpu.q = vectors;
+  load_registers(cpu, lane.registers);
+  memory.forget_recent();
+
+  // What the loop looks at all the time; the lane's record has it whenever the attendant works.
+  Status status = lane.status;
+  u64 left = lane.left;
+  u64 deadline = lane.process.deadline;
+  u64 retired_before = 0;  // by this launch, up to the last look at the lane's record
+  u64 retired = 0;         // since then
+  const auto with_attendant = [&](auto work) {
+    lane.retired += retired;
+    lane.left = left;
+    retired_before += retired;
+    retired = 0;
+    work();
+    status = lane.status;
+    left = lane.left;
+    deadline = lane.process.deadline;
+  };
+
+  interpreter::CodeWindow window{0, 0, nullptr, nullptr};
+  u32 window_changes = ~lane.space.changes;
+  u32 since_poll = 0;
+  bool cancelled = false;
+  bool out_of_jobs = launch.job_count == 0;
+
+  for (u32 step = 1;; ++step) {
+    if (status == Status::kStopped && !out_of_jobs && !cancelled) {
+      with_attendant([&] { out_of_jobs = !attendant.next_job(); });
+    }
+    const u32 runnable = warp.ballot(status == Status::kRunning);
+    const u32 alive = warp.ballot(status != Status::kStopped);
+    if (alive == 0) break;
+
+    // Those that wait look after themselves now and then; at once if nobody else can do anything.
+    if (runnable != alive && (runnable == 0 || step % kAttention == 0)) {
+      if (status != Status::kRunning && status != Status::kStopped) with_attendant([&] { attendant.attend(); });
+      if (runnable == 0) {
+        since_poll += launch.turn / 64;
+        warp.pause();
+      }
+    }
+
+    if (runnable != 0) {
+      const Choice choice =
+          choose(warp, status == Status::kRunning, runnable, cpu.pc, cpu.x[kSpSlot], step, launch.meet != 0);
+      u32 ran = 0;
+      if (choice.mine) {
+        Trap trap = Trap::kNone;
+        if (window_changes != lane.space.changes || cpu.pc - window.start >= u64{window.words} * 4 || cpu.pc % 4 != 0) {
+          window_changes = lane.space.changes;
+          if (cpu.pc % 4 != 0 || !find_window(launch, lane.space, cpu.pc, window)) {
+            trap = fetch_word(lane, cpu, memory, window);
+            window_changes = ~lane.space.changes;  // good for this word only
+          }
+        }
+        if (trap == Trap::kNone && left != 0) {
+          u64 turn = left < launch.turn ? left : launch.turn;
+          if (deadline > cpu.clock_ns && deadline - cpu.clock_ns < turn) turn = deadline - cpu.clock_ns;
+          interpreter::LanePlace place{static_cast<u32>((cpu.pc - window.start) / 4), static_cast<u32>(turn), 0,
+                                       cpu.clock_ns};
+          trap = interpreter::run_turn(cpu, memory, window, place, Together<Warp>{warp, runnable, choice.whole});
+          ran = place.retired;
+          cpu.clock_ns = place.clock + ran;
+          retired += ran;
+          left -= ran;
+        }
+        if (trap != Trap::kNone) {
+          with_attendant([&] { attendant.trapped(trap); });
+        } else if (deadline <= cpu.clock_ns) {
+          with_attendant([&] { attendant.tick(); });
+        }
+        if (left == 0 && status == Status::kRunning) {
+          with_attendant([&] { attendant.stop({StopKind::kBudget, Trap::kNone, 0, 0}); });
+        }
+      }
+      since_poll += warp.shuffle(ran, choice.leader) + 1;
+    }
+
+    if (since_poll >= launch.turn) {
+      since_poll = 0;
+      sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before + retired);
+      cancelled = warp.ballot(sync::load<sync::kRelaxed, sync::kSystem>(launch.cancel) != 0) != 0;
+      if (cancelled && status != Status::kStopped) with_attendant([&] { attendant.cancel(); });
+    }
+  }
+  with_attendant([] {});
+  sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before);
+  save_registers(lane.registers, cpu);
+}
+
+}  // namespace kvrm::device::lanes

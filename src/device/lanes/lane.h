@@ -1,0 +1,137 @@
+// What a lane is while a kernel runs it, and what a launch consists of. Freestanding, plain data: the host writes it,
+// the kernel works on it.
+#pragma once
+
+#include "base/cpu.h"
+#include "device/lanes/mailbox.h"
+#include "device/lanes/output_ring.h"
+#include "interpreter/word_entry.h"
+#include "linux/lane_process.h"
+#include "memory/lane_memory.h"
+
+namespace kvrm::device::lanes {
+
+// The registers as they rest in device memory. The vector registers are apart, as in the mailbox.
+struct Registers {
+  u64 x[kGeneralSlots];
+  u64 pc;
+  u32 nzcv;
+  u32 fpcr, fpsr;
+  u32 ssbs;
+  u64 tpidr_el0, tpidrro_el0;
+  u64 exclusive_address;
+  u64 exclusive_size;
+  U128 exclusive_value;
+  u64 fault_address;
+  u64 fault_access;
+  u64 clock_ns;
+  U128 q[32];
+};
+
+enum class Status : u32 {
+  kStopped,    // nothing to do; Stop says why
+  kRunning,
+  kCall,       // at an SVC that the lane answers itself, or asks the host to
+  kNeedsHost,  // wants a slot of the mailbox
+  kWaiting,    // has one
+};
+
+// Why a lane stopped.
+enum class StopKind : u32 {
+  kNone,
+  kBudget,
+  kCancelled,
+  kTrap,      // a raw lane: Stop::trap says which; SVC included
+  kExit,      // code
+  kSignal,    // code
+  kDeadlock,
+  kFailed,    // the host could not serve it
+};
+
+struct Stop {
+  StopKind kind;
+  Trap trap;
+  i32 code;
+  u32 spare;
+};
+
+inline constexpr u32 kNoJob = ~0u;
+
+// One lane, in device memory. The host prepares it; between launches it is the lane.
+struct Lane {
+  Registers registers;
+  memory::LaneSpace space;
+  linux_abi::LaneProcess process;
+  OutputProgress output;
+  u64 writing;                // bytes of a write under way
+  const struct Start* start;  // of a Linux program
+  u64 retired;                // by this job
+  u64 left;                   // of the budget
+  u64 kernel_calls, host_calls;
+  Status status;
+  Stop stop;
+  u32 number;         // of the lane
+  u32 job;            // or kNoJob
+  u32 slot;           // of the mailbox
+  RequestKind request;
+  u32 is_process;     // a Linux program; otherwise a raw lane
+  interpreter::WordEntry word[2];  // for code that cannot be shared: the one word that runs next
+};
+
+// How a job begins.
+struct Start {
+  const memory::Area* areas;
+  u32 area_count;
+  u32 spare;
+  u64 pc, sp;
+  linux_abi::LaneProcess process;
+  linux_abi::GuestStat stats[3];  // what fstat says of the standard files
+  u32 has_stat[3];
+  u32 program_size;
+  const char* program;            // what /proc/self/exe names
+};
+
+struct LaunchJob {
+  const Start* start;
+  const u8* input;
+  u64 input_size;
+};
+
+// What came of a job.
+struct JobEnd {
+  Stop stop;
+  u64 retired;
+  u64 kernel_calls, host_calls;
+  Registers registers;
+};
+
+// Everything a kernel is told. Pointers are the device's.
+struct Launch {
+  Lane* lanes;
+  u32 lane_count;
+  u32 group_shift;
+  u32 first_lane;             // lanes first .. first + lane_count - 1 take part
+  u32 turn;                   // instructions between two looks at the host
+  u32 meet;                   // 1: lanes that diverge meet again (design.md); 0: whoever can, runs
+  u32 spare;
+  u64 budget;                 // of a job
+  memory::LaneWorld* world;
+  const u8* images;           // all shared bytes, and behind the same offset times four their decoded words
+  u64 image_bytes;
+  interpreter::WordEntry* decoded;
+  Mailbox mailbox;
+  OutputRing output;
+  // Jobs for lanes that have ended; none if job_count is 0.
+  const LaunchJob* jobs;
+  JobEnd* ends;               // one for each job
+  u32* finished;              // pinned: numbers + 1 of jobs that have ended, in the order of their end
+  u32* next_finished;         // device memory
+  u32* next_job;              // device memory
+  u32 job_count;
+  u32 area_capacity;          // of a lane
+  memory::Area* areas;        // room for them, lane by lane
+  const u32* cancel;          // pinned: not zero, and everybody stops
+  u64* progress;              // pinned, one for each group: instructions so far
+};
+
+}  // namespace kvrm::device::lanes
