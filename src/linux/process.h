@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ namespace kvrm::linux_abi {
 
 enum class ClockSource { kVirtual, kHost };
 
+// Takes bytes the guest has written. Called by the thread that serves the guest's system call.
+using OutputSink = std::function<void(std::span<const u8>)>;
+
 struct ProcessOptions {
   std::vector<std::string> args;  // args[0] is the program's name
   std::vector<std::string> env;
@@ -32,6 +36,10 @@ struct ProcessOptions {
   u64 seed = 0;                                    // of AT_RANDOM, getrandom and /dev/urandom
   bool verbose = false;                            // name every unknown system call once
   int stdin_fd = 0, stdout_fd = 1, stderr_fd = 2;  // borrowed, never closed; -1: closed for the guest
+  // Instead of descriptors: all that stdin will ever give, and receivers of what is written to stdout
+  // and stderr. The guest sees pipes; their other end takes everything at once and never goes away.
+  std::shared_ptr<const std::string> input;
+  OutputSink output, errors;
   // Looked at while a call waits for the host (a terminal, a pipe). The process then answers kCancelled.
   const std::atomic<bool>* cancel = nullptr;
   // Receives one line at a time, without newline. Empty: host stderr.
