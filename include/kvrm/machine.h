@@ -7,6 +7,7 @@
 //   std::printf("%llu\n", machine->x(0));
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,7 @@
 
 #include "kvrm/inspect.h"
 #include "kvrm/jobs.h"
+#include "kvrm/modes.h"
 #include "kvrm/result.h"
 #include "kvrm/types.h"
 
@@ -32,8 +34,12 @@ class Machine {
   Machine& operator=(Machine&&) noexcept;
   ~Machine();
 
-  // A Linux program: maps it, builds its stack, sets the registers. System calls and signals are served.
+  // A Linux program: maps it, builds its stack, sets the registers. System calls and signals are served. Every lane
+  // gets it, or the one named; a lane forgets what it held before.
   Result<void> load_program(const Program& program);
+  Result<void> load_program(const Program& program, unsigned lane);
+  // What the lane's program wrote since this was last asked, if it has Program::keep_output.
+  Output take_output(unsigned lane = 0);
 
   // A raw machine: bytes at an address, pages mapped readable, writable and executable where none are yet.
   Result<void> load(std::span<const std::byte> bytes, std::uint64_t address, unsigned lane = 0);
@@ -59,14 +65,38 @@ class Machine {
   Registers registers(unsigned lane = 0) const;
   void set_registers(const Registers& registers, unsigned lane = 0);
 
-  // Called for SVC on a raw machine. Return false to stop with kSystemCall.
+  // Called for SVC on a raw machine, by one thread at a time; the lane is at rest, the others may be running. Return
+  // false to stop with kSystemCall.
   using SystemCallHook = std::function<bool(Machine& machine, unsigned lane, std::uint32_t immediate)>;
   void on_system_call(SystemCallHook hook);
 
-  // Runs until something stops it; after a budget stop, run() goes on where it stopped.
+  // Runs one lane until something stops it; after a budget stop, run() goes on where it stopped.
   Stop run(std::uint64_t budget = kNoLimit, unsigned lane = 0);
-  // May be called from another thread or a signal handler; the running lane stops within milliseconds.
+  // Runs all lanes, each until something stops it or it has retired `budget` instructions.
+  std::vector<Stop> run_all(std::uint64_t budget = kNoLimit);
+  // Runs all lanes in batches of so many instructions a lane, and calls back after each. Gives the last batch.
+  Batch run_continuous(std::uint64_t batch, std::uint64_t max_batches = kNoLimit,
+                       std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max(),
+                       const BatchCallback& callback = {});
+  // The same as one single batch: one call of the device for all the instructions.
+  Batch run_mega(std::uint64_t total);
+
+  // run_all() on a thread of its own: returns at once. Until wait() has returned, only poll(), is_running() and
+  // cancel() may be called, and the machine must not be moved.
+  void start(std::uint64_t budget = kNoLimit);
+  bool is_running() const;
+  Progress poll() const;
+  std::vector<Stop> wait();  // empty if nothing was started
+  // Ends whatever runs, or what runs next if nothing does, within milliseconds. May be called from another thread or a
+  // signal handler.
   void cancel();
+
+  // Streams jobs through the lanes: as many at a time as there are lanes (on the CPU device, as there are threads),
+  // each on a fresh machine that starts `program` or the job's own. What the lanes hold otherwise is left alone. When
+  // cancelled, jobs that had not begun give no result and those that ran give kCancelled. The error is one that stops
+  // them all.
+  Result<void> run_jobs(const Program& program, std::span<const Job> jobs, const JobCallback& done,
+                        const JobLimits& limits = {});
 
   Statistics statistics() const;
 

@@ -32,9 +32,10 @@ struct Program {
   bool verbose = false;            // name unknown system calls on stderr
   int standard_input = 0, standard_output = 1, standard_error = 2;  // host descriptors
   // Instead of descriptors: bytes that the guest reads from its stdin; and what it writes is kept for
-  // Machine::output(). The guest sees pipes.
+  // Machine::take_output(). The guest sees pipes.
   std::optional<std::string> input;
   bool keep_output = false;
+  std::uint64_t max_output = std::uint64_t{16} << 20;  // bytes kept per stream; what comes after is dropped
 };
 
 enum class StopReason {
@@ -47,6 +48,7 @@ enum class StopReason {
   kSignal,      // a Linux program was killed by a signal
   kSystemCall,  // SVC on a raw machine without a hook, or the hook asked to stop
   kCancelled,   // cancel() was called
+  kDevice,      // the device failed; the message says how
 };
 const char* to_string(StopReason reason);
 
@@ -94,6 +96,12 @@ struct Statistics {
   std::uint64_t private_bytes = 0;     // private memory in use
   std::string device = "cpu";
   std::string engine = "interp";
+};
+
+// What a program wrote, and whether more was dropped.
+struct Output {
+  std::string output, errors;
+  bool output_cut = false, errors_cut = false;
 };
 
 enum Protection : std::uint32_t { kProtectNone = 0, kProtectRead = 1, kProtectWrite = 2, kProtectExecute = 4 };

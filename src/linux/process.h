@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,14 +14,12 @@
 #include "base/types.h"
 #include "kvrm/result.h"
 #include "linux/elf.h"
+#include "linux/memory_pipe.h"
 #include "memory/guest_memory.h"
 
 namespace kvrm::linux_abi {
 
 enum class ClockSource { kVirtual, kHost };
-
-// Takes bytes the guest has written. Called by the thread that serves the guest's system call.
-using OutputSink = std::function<void(std::span<const u8>)>;
 
 struct ProcessOptions {
   std::vector<std::string> args;  // args[0] is the program's name
@@ -41,6 +38,7 @@ struct ProcessOptions {
   std::shared_ptr<const std::string> input;
   OutputSink output, errors;
   // Looked at while a call waits for the host (a terminal, a pipe). The process then answers kCancelled.
+  // set_cancel() may change it later.
   const std::atomic<bool>* cancel = nullptr;
   // Receives one line at a time, without newline. Empty: host stderr.
   std::function<void(std::string_view)> log;
@@ -85,6 +83,8 @@ class Process {
   // a good moment to look again, given in the same unit; it needs the cpu, and without one there is none.
   std::optional<u64> next_deadline_ns(const Cpu* cpu = nullptr) const;
   Outcome tick(Cpu& cpu, memory::GuestMemory& memory);
+
+  void set_cancel(const std::atomic<bool>* cancel);
 
   // Why the process ended in a way that needs words (deadlock, out of memory); otherwise empty.
   const std::string& message() const;

@@ -68,14 +68,15 @@ class Backend {
   // raw. options.clock says which clock the lane sees; options.cancel is set again by each run.
   virtual Result<void> start(unsigned lane, const linux_abi::Program& program, linux_abi::ProcessOptions options) = 0;
 
-  // Runs lanes first .. first + results.size() - 1, each until it stops or has retired exactly `budget` instructions,
-  // and blocks until all have. A lane whose process has ended gives the same stop again.
+  // Runs lanes first .. first + results.size() - 1, each until it stops or has retired exactly `budget`
+  // instructions, and blocks until all have. A lane whose process has ended gives the same stop again.
+  // If the device fails, the lanes' stops say so (kDevice).
   virtual void run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) = 0;
 
-  // Runs all jobs; as many at a time as there are lanes, and a lane that ends takes the next job. These lanes are not
-  // the ones above: no state of cpu(), memory() or start() takes part or changes. A job that was cancelled before it
-  // began gives no result; one that was running gives kCancelled. The error is one of the whole batch (a lost device,
-  // no memory for a single lane); results that were given stay valid.
+  // Runs all jobs; as many at a time as there are lanes, and a lane that ends takes the next job. These
+  // lanes are not the ones above: no state of cpu(), memory() or start() takes part or changes. A job that
+  // was cancelled before it began gives no result; one that was running gives kCancelled. The error is one
+  // of the whole batch (a lost device, no memory for a single lane); results that were given stay valid.
   virtual Result<void> run_jobs(std::span<const LaneJob> jobs, const JobLimits& limits, const JobCallback& done,
                                 RunControl& control) = 0;
 
