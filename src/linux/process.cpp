@@ -127,11 +127,12 @@ Result<Process> Process::create(ProcessOptions options) try {
   if (auto opened = open_folders(*kernel); !opened) return opened.error();
   open_program(*kernel);
   const auto& given = kernel->options;
-  u64 number = 0;
-  for (const int fd : {given.stdin_fd, given.stdout_fd, given.stderr_fd}) {
-    if (auto file = borrow_host_file(fd)) kernel->files.put(number, std::move(file), false);
-    ++number;
-  }
+  const std::array<std::shared_ptr<OpenFile>, 3> standard = {
+      given.input ? make_memory_input(given.input) : borrow_host_file(given.stdin_fd),
+      given.output ? make_memory_output(1, given.output) : borrow_host_file(given.stdout_fd),
+      given.errors ? make_memory_output(2, given.errors) : borrow_host_file(given.stderr_fd)};
+  for (u64 number = 0; number < standard.size(); ++number)
+    if (standard[number]) kernel->files.put(number, standard[number], false);
   return Process(std::move(kernel));
 } catch (const std::bad_alloc&) {
   return Error{"the host has no memory left"};
@@ -229,6 +230,8 @@ Outcome Process::tick(Cpu& cpu, memory::GuestMemory& memory) try {
   kernel_->message = "the host has no memory left";
   return {Outcome::Kind::kSignal, kSigkill};
 }
+
+void Process::set_cancel(const std::atomic<bool>* cancel) { kernel_->options.cancel = cancel; }
 
 const std::string& Process::message() const { return kernel_->message; }
 

@@ -14,7 +14,8 @@
 namespace kvrm::linux_abi {
 namespace {
 
-i64 stat_fd(Call& call, int host_fd, u64 pointer) {
+// memory: set if the file is a pipe into KVRM.
+i64 stat_fd(const Kernel& kernel, Call& call, int host_fd, const MemoryPipe* memory, u64 pointer) {
   struct stat host{};
   if (::fstat(host_fd, &host) != 0) return -errno;
   GuestStat guest{};
@@ -34,7 +35,12 @@ i64 stat_fd(Call& call, int host_fd, u64 pointer) {
   guest.mtime_nsec = u64(host.st_mtim.tv_nsec);
   guest.ctime = host.st_ctim.tv_sec;
   guest.ctime_nsec = u64(host.st_ctim.tv_nsec);
+  if (memory) memory->settle(guest, kernel.uid, kernel.gid);
   return copy_out(call.memory, pointer, guest) ? 0 : -EFAULT;
+}
+
+const MemoryPipe* memory_of(const std::shared_ptr<OpenFile>& file) {
+  return file && file->is_memory() ? &file->memory : nullptr;
 }
 
 i64 statfs_fd(Call& call, int host_fd, u64 pointer) {
@@ -95,7 +101,7 @@ GuestStatx convert(const struct statx& host) {
 
 i64 sys_fstat(Kernel& kernel, Call& call) {
   const auto file = kernel.files.get(call.a[0]);
-  return file ? stat_fd(call, file->host_fd, call.a[1]) : -EBADF;
+  return file ? stat_fd(kernel, call, file->host_fd, memory_of(file), call.a[1]) : -EBADF;
 }
 
 i64 sys_newfstatat(Kernel& kernel, Call& call) {
@@ -103,7 +109,7 @@ i64 sys_newfstatat(Kernel& kernel, Call& call) {
   if (flags & ~u32{kAtSymlinkNofollow | kAtNoAutomount | kAtEmptyPath | kAtStatxSyncType}) return -EINVAL;
   Target target;
   if (const i64 error = find_target(kernel, call, call.int_arg(0), call.a[1], flags, target)) return error;
-  return stat_fd(call, target.fd(), call.a[2]);
+  return stat_fd(kernel, call, target.fd(), memory_of(target.open), call.a[2]);
 }
 
 i64 sys_statx(Kernel& kernel, Call& call) {
@@ -116,7 +122,9 @@ i64 sys_statx(Kernel& kernel, Call& call) {
   struct statx host{};
   constexpr u32 kBasicAndBirth = 0xfff;
   if (::statx(target.fd(), "", AT_EMPTY_PATH, mask & kBasicAndBirth, &host) != 0) return -errno;
-  return copy_out(call.memory, call.a[4], convert(host)) ? 0 : -EFAULT;
+  GuestStatx guest = convert(host);
+  if (const MemoryPipe* memory = memory_of(target.open)) memory->settle(guest, kernel.uid, kernel.gid);
+  return copy_out(call.memory, call.a[4], guest) ? 0 : -EFAULT;
 }
 
 i64 sys_statfs(Kernel& kernel, Call& call) {
