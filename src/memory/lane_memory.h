@@ -161,6 +161,8 @@ class LaneMemory {
   }
   KVRM_COLD bool peek(u64 address, void* to, u64 size);
   KVRM_COLD bool poke(u64 address, const void* from, u64 size);
+  // Shared bytes at a page that is mapped, instead of those of its area. False: no memory for tables.
+  KVRM_COLD bool show(u64 address, u64 source);
   KVRM_COLD u64 accessible(u64 address, u64 size, u32 protection);
   KVRM_COLD bool map(u64 address, u64 size, u32 protection);
   KVRM_COLD void unmap(u64 address, u64 size);

@@ -353,6 +353,17 @@ inline bool LaneMemory::poke(u64 address, const void* from, u64 size) {
   return true;
 }
 
+inline bool LaneMemory::show(u64 address, u64 source) {
+  const Area* area = space_->areas.find(address);
+  const Slot slot = area ? find_slot(address >> kPageShift, true) : Slot{nullptr, nullptr};
+  if (!slot.entry) return false;
+  *slot.entry = source | kEntryPresent | u64{area->protection & 7u} << kEntryPermissionShift |
+                (area->flags & kAreaCommon ? kEntryCommon : 0);
+  note_private(address);
+  ++space_->changes;
+  return true;
+}
+
 inline u64 LaneMemory::accessible(u64 tagged, u64 size, u32 protection) {
   u64 done = 0;
   while (done < size) {

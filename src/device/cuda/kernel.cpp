@@ -39,7 +39,7 @@ using namespace kvrm::device::lanes;
 
 extern "C" __attribute__((address_space(3))) Resident kvrm_resident[];
 
-// Groups first .. of the launch, a warp each; a warp that is through takes another.
+// A group for each warp; a warp that is through takes another.
 extern "C" __attribute__((nvptx_kernel)) void kvrm_run(const Launch* given) {
   const Launch& launch = *given;
   const u32 lane_in_warp = warp::thread() % 32;
@@ -50,7 +50,26 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_run(const Launch* given) {
   const u32 groups = ((launch.lane_count - 1) >> launch.group_shift) + 1;
   U128 vectors[32];
   for (u32 group = first; group < groups; group += warps) {
-    const u32 lane = launch.first_lane + (group << launch.group_shift) + lane_in_warp;
-    run_group(GpuWarp(launch.group_shift), launch, launch.lanes[lane], resident, vectors, &launch.progress[lane]);
+    const u32 lane = (group << launch.group_shift) + lane_in_warp;
+    run_group(GpuWarp(launch.group_shift), launch, launch.lanes[lane], resident, vectors);
   }
+}
+
+// Before the first launch: a thread for each lane.
+extern "C" __attribute__((nvptx_kernel)) void kvrm_prepare(const Launch* launch) {
+  const u32 lane = warp::block() * warp::block_size() + warp::thread();
+  if (lane < launch->lane_count) prepare_lane(*launch, lane);
+}
+
+// Between launches: lane `number` does what the host asks of its memory, through the first slot of the mailbox, until
+// it gets a reply.
+extern "C" __attribute__((nvptx_kernel)) void kvrm_serve(const Launch* given, u32 number) {
+  const Launch& launch = *given;
+  Lane& lane = launch.lanes[number];
+  Resident resident;
+  memory::LaneMemory memory(&lane.space, resident.recent);
+  memory.forget_recent();
+  MailboxState state(resident.cpu, lane.process);
+  Outcome outcome;
+  while (serve(launch.mailbox, 0, memory, state, outcome) != Poll::kDone) sync::pause(200);
 }

@@ -58,7 +58,10 @@ class Attendant {
   // After a turn that ended with a trap.
   KVRM_COLD void trapped(Trap trap) {
     cpu_.exclusive_size = 0;
-    if (!lane_.is_process) return stop({StopKind::kTrap, trap, 0, 0});
+    if (!lane_.is_process) {
+      if (trap == Trap::kSystemCall && launch_.raw_calls) return ask_host(RequestKind::kSystemCall, trap);
+      return stop({StopKind::kTrap, trap, 0, 0});
+    }
     if (trap == Trap::kSystemCall) {
       lane_.status = Status::kCall;
       return;
@@ -97,6 +100,27 @@ class Attendant {
     stop({StopKind::kCancelled, Trap::kNone, 0, 0});
   }
 
+  // A lane that rests between launches: what it is to do in this one, and what came of it.
+  KVRM_COLD void take_order() {
+    const Order order = launch_.orders[lane_.number];
+    if (order == Order::kBegin) {
+      begin(lane_.number);
+    } else if (order == Order::kGoOn) {
+      lane_.status = Status::kRunning;
+      lane_.stop = {};
+    }
+    lane_.left = launch_.budget;
+    lane_.retired = lane_.kernel_calls = lane_.host_calls = 0;
+  }
+  KVRM_COLD void report(u32 number) {
+    JobEnd& end = launch_.ends[number];
+    end.stop = lane_.stop;
+    end.retired = lane_.retired;
+    end.kernel_calls = lane_.kernel_calls;
+    end.host_calls = lane_.host_calls;
+    end.private_pages = lane_.space.private_pages;
+    save_registers(end.registers, cpu_);
+  }
   // Reports a stopped lane's job, if it had one, and begins the next. False: there is none.
   KVRM_COLD bool next_job();
 
@@ -113,6 +137,7 @@ class Attendant {
     lane_.stop.trap = trap;
     lane_.status = Status::kNeedsHost;
   }
+  void begin(u32 number);
   void answer_call();
   void post_request();
   void serve_host();
@@ -222,52 +247,49 @@ inline void Attendant::serve_host() {
       ++lane_.left;
       stop({StopKind::kCancelled, Trap::kNone, 0, 0});
       break;
+    case OutcomeKind::kStopped: stop({StopKind::kTrap, lane_.stop.trap, 0, 0}); break;
     case OutcomeKind::kFailed: stop({StopKind::kFailed, Trap::kNone, 0, 0}); break;
+  }
+}
+
+inline void Attendant::begin(u32 number) {
+  const LaunchJob& job = launch_.jobs[number];
+  const Start& start = *job.start;
+  memory_.clear();
+  lane_.job = number;
+  lane_.start = &start;
+  lane_.is_process = start.is_process;
+  lane_.process = start.process;
+  lane_.process.input = reinterpret_cast<u64>(job.input);
+  lane_.process.input_size = job.input_size;
+  lane_.output = {};
+  lane_.stop = {};
+  lane_.retired = lane_.kernel_calls = lane_.host_calls = 0;
+  lane_.left = launch_.budget;
+  lane_.space.areas = memory::Areas(launch_.areas + u64{lane_.number} * launch_.area_capacity, 0, launch_.area_capacity);
+  lane_.space.areas.assign(start.areas, start.area_count);
+  load_registers(cpu_, start.registers);
+  lane_.status = Status::kRunning;
+  for (u64 i = 0; i < start.page_count; ++i) {
+    if (memory_.show(start.pages[i].address, start.pages[i].source)) continue;
+    stop({StopKind::kFailed, Trap::kOutOfMemory, 0, 0});
   }
 }
 
 inline bool Attendant::next_job() {
   if (lane_.job != kNoJob) {
-    JobEnd& end = launch_.ends[lane_.job];
-    end.stop = lane_.stop;
-    end.retired = lane_.retired;
-    end.kernel_calls = lane_.kernel_calls;
-    end.host_calls = lane_.host_calls;
-    save_registers(end.registers, cpu_);
+    report(lane_.job);
     // The host may read the end once it sees the number.
     const u32 place = sync::add<sync::kRelaxed, sync::kDevice>(launch_.next_finished, 1u);
     sync::store<sync::kRelease, sync::kSystem>(&launch_.finished[place], lane_.job + 1);
-    memory_.clear();
     lane_.job = kNoJob;
   }
   const u32 number = sync::add<sync::kRelaxed, sync::kDevice>(launch_.next_job, 1u);
-  if (number >= launch_.job_count) return false;
-  const LaunchJob& job = launch_.jobs[number];
-  const Start& start = *job.start;
-  lane_.job = number;
-  lane_.start = &start;
-  lane_.process = start.process;
-  lane_.process.input = reinterpret_cast<u64>(job.input);
-  lane_.process.input_size = job.input_size;
-  lane_.output = {};
-  lane_.retired = lane_.kernel_calls = lane_.host_calls = 0;
-  lane_.left = launch_.budget;
-  lane_.space.areas = memory::Areas(launch_.areas + u64{lane_.number} * launch_.area_capacity, 0, launch_.area_capacity);
-  lane_.space.areas.assign(start.areas, start.area_count);
-  ++lane_.space.changes;
-  for (u32 i = 0; i < kGeneralSlots; ++i) cpu_.x[i] = 0;
-  for (u32 i = 0; i < 32; ++i) cpu_.q[i] = {0, 0};
-  cpu_.pc = start.pc;
-  cpu_.x[kSpSlot] = start.sp;
-  unpack_nzcv(cpu_, 0);
-  cpu_.fpcr = cpu_.fpsr = cpu_.ssbs = 0;
-  cpu_.tpidr_el0 = cpu_.tpidrro_el0 = 0;
-  cpu_.exclusive_size = 0;
-  cpu_.fault_address = 0;
-  cpu_.fault_access = 0;
-  cpu_.clock_ns = 0;
-  memory_.forget_recent();
-  lane_.status = Status::kRunning;
+  if (number >= launch_.job_count) {
+    memory_.clear();
+    return false;
+  }
+  begin(number);
   return true;
 }
 

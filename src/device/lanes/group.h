@@ -63,17 +63,33 @@ inline Trap fetch_word(Lane& lane, Cpu& cpu, memory::LaneMemory& memory, interpr
   return trap;
 }
 
-// `progress` is the lane's own word: instructions so far. Every lane of the group calls this; `lane` is null for those
-// that the machine does not have.
+// The first look at a lane's record: nothing is in it yet.
+inline void prepare_lane(const Launch& launch, u32 number) {
+  Lane& lane = launch.lanes[number];
+  lane.number = number;
+  lane.job = kNoJob;
+  lane.status = Status::kStopped;
+  lane.space = {launch.world,
+                launch.directories + u64{number >> launch.group_shift} * launch.world->directory_slots,
+                memory::Areas(launch.areas + u64{number} * launch.area_capacity, 0, launch.area_capacity),
+                number & ((1u << launch.group_shift) - 1),
+                launch.page_limit,
+                0,
+                0};
+  lane.word[0].handler = interpreter::kHandleUndecoded;
+}
+
+// Every lane of the group calls this.
 template <class Warp>
-KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, Resident& resident, U128* vectors,
-                           u64* progress) {
+KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, Resident& resident, U128* vectors) {
+  u64* const progress = &launch.progress[lane.number];
   Cpu& cpu = resident.cpu;
   memory::LaneMemory memory(&lane.space, resident.recent);
   Attendant attendant(launch, lane, cpu, memory);
   cpu.q = vectors;
   load_registers(cpu, lane.registers);
   memory.forget_recent();
+  if (launch.orders) attendant.take_order();
 
   // What the loop looks at all the time; the lane's record has it whenever the attendant works.
   Status status = lane.status;
@@ -96,7 +112,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, R
   u32 window_changes = ~lane.space.changes;
   u32 since_poll = 0;
   bool cancelled = false;
-  bool out_of_jobs = launch.job_count == 0;
+  bool out_of_jobs = launch.orders != nullptr;
 
   for (u32 step = 1;; ++step) {
     if (status == Status::kStopped && !out_of_jobs && !cancelled) {
@@ -160,6 +176,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, R
   }
   with_attendant([] {});
   sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before);
+  if (launch.orders) attendant.report(lane.number);
   save_registers(lane.registers, cpu);
 }
 

@@ -78,12 +78,21 @@ struct Lane {
   interpreter::WordEntry word[2];  // for code that cannot be shared: the one word that runs next
 };
 
-// How a job begins.
+// A page that is not what its area says: it begins with other bytes.
+struct StartPage {
+  u64 address;
+  u64 source;
+};
+
+// How a lane begins: the registers and the map of a program that has just been loaded, or of a raw machine.
 struct Start {
   const memory::Area* areas;
   u32 area_count;
-  u32 spare;
-  u64 pc, sp;
+  u32 is_process;  // a Linux program; otherwise a raw lane
+  const StartPage* pages;
+  u64 page_count;
+  Registers registers;
+  // Of a program.
   linux_abi::LaneProcess process;
   linux_abi::GuestStat stats[3];  // what fstat says of the standard files
   u32 has_stat[3];
@@ -97,41 +106,47 @@ struct LaunchJob {
   u64 input_size;
 };
 
-// What came of a job.
+// What a lane that stays the same from launch to launch is to do in this one.
+enum class Order : u32 { kRest, kGoOn, kBegin };  // kBegin: the job with the lane's number
+
+// What came of a job, or of a lane.
 struct JobEnd {
   Stop stop;
-  u64 retired;
+  u64 retired;  // by the job, or by the lane in this launch
   u64 kernel_calls, host_calls;
+  u64 private_pages;
   Registers registers;
 };
 
 // Everything a kernel is told. Pointers are the device's.
 struct Launch {
   Lane* lanes;
+  memory::LaneWorld* world;
+  u64* directories;           // of the groups
+  memory::Area* areas;        // room for them, lane by lane
   u32 lane_count;
   u32 group_shift;
-  u32 first_lane;             // lanes first .. first + lane_count - 1 take part
+  u32 area_capacity;          // of a lane
+  u32 page_limit;             // private pages a lane may have
   u32 turn;                   // instructions between two looks at the host
-  u32 meet;                   // 1: lanes that diverge meet again (design.md); 0: whoever can, runs
-  u32 spare;
-  u64 budget;                 // of a job
-  memory::LaneWorld* world;
-  const u8* images;           // all shared bytes, and behind the same offset times four their decoded words
+  u32 meet;                   // 1: lanes that diverge meet again (meeting.h); 0: whoever can, runs
+  u32 raw_calls;              // SVC of a raw lane goes to the host
+  u32 job_count;
+  u64 budget;                 // of a job, or of a lane in this launch
+  // All shared bytes that may hold code, and for each word of them its decoded entry.
+  const u8* images;
   u64 image_bytes;
   interpreter::WordEntry* decoded;
   Mailbox mailbox;
   OutputRing output;
-  // Jobs for lanes that have ended; none if job_count is 0.
   const LaunchJob* jobs;
-  JobEnd* ends;               // one for each job
-  u32* finished;              // pinned: numbers + 1 of jobs that have ended, in the order of their end
-  u32* next_finished;         // device memory
+  const Order* orders;        // one for each lane; null: lanes take one job after the other
+  JobEnd* ends;               // one for each job; with orders, for each lane
   u32* next_job;              // device memory
-  u32 job_count;
-  u32 area_capacity;          // of a lane
-  memory::Area* areas;        // room for them, lane by lane
+  u32* next_finished;         // device memory
+  u32* finished;              // pinned: numbers + 1 of jobs that have ended, in the order of their end
   const u32* cancel;          // pinned: not zero, and everybody stops
-  u64* progress;              // pinned, one for each group: instructions so far
+  u64* progress;              // pinned, one for each lane: instructions of this launch so far
 };
 
 }  // namespace kvrm::device::lanes

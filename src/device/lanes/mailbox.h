@@ -42,6 +42,7 @@ enum class OutcomeKind : u32 {  // those of linux_abi::Outcome, and one more
   kSignal,  // code: the signal that killed the process
   kDeadlock,
   kCancelled,  // pc is at the SVC again, the call had no effect
+  kStopped,  // a raw lane stops behind its SVC
   kFailed,  // the host could not serve the call; its service knows why
 };
 
