@@ -3,8 +3,6 @@
 // Error numbers are the host's: both are asm-generic.
 #pragma once
 
-#include <cstddef>
-
 #include "base/types.h"
 
 namespace kvrm::linux_abi {
@@ -24,7 +22,8 @@ struct GuestStat {
   u64 ctime_nsec;
   u32 unused[2];
 };
-static_assert(sizeof(GuestStat) == 128 && offsetof(GuestStat, size) == 48 && offsetof(GuestStat, atime) == 72);
+static_assert(sizeof(GuestStat) == 128 && __builtin_offsetof(GuestStat, size) == 48 &&
+              __builtin_offsetof(GuestStat, atime) == 72);
 
 struct GuestTimespec {
   i64 seconds, nanoseconds;
@@ -104,6 +103,8 @@ struct GuestStatx {
 static_assert(sizeof(GuestStatx) == 256);
 
 // Signals.
+inline constexpr int kSignals = 64;
+
 struct GuestSigaction {
   u64 handler, flags, restorer, mask;
 };
@@ -137,7 +138,7 @@ struct alignas(16) GuestSigcontext {
   u64 pad;
   u8 reserved[4096];
 };
-static_assert(offsetof(GuestSigcontext, reserved) == 288);
+static_assert(__builtin_offsetof(GuestSigcontext, reserved) == 288);
 
 struct GuestUcontext {
   u64 flags, link;
@@ -147,13 +148,13 @@ struct GuestUcontext {
   u64 pad;
   GuestSigcontext mcontext;
 };
-static_assert(offsetof(GuestUcontext, sigmask) == 40 && offsetof(GuestUcontext, mcontext) == 176);
+static_assert(__builtin_offsetof(GuestUcontext, sigmask) == 40 && __builtin_offsetof(GuestUcontext, mcontext) == 176);
 
 struct GuestSigframe {
   GuestSiginfo info;
   GuestUcontext uc;
 };
-static_assert(sizeof(GuestSigframe) == 4688 && offsetof(GuestSigframe, uc) == 128);
+static_assert(sizeof(GuestSigframe) == 4688 && __builtin_offsetof(GuestSigframe, uc) == 128);
 
 // The open flags. Directory, nofollow, direct and largefile are where arm64 and x86-64 part.
 enum OpenFlag : u32 {

@@ -11,14 +11,11 @@
 #include "base/cpu.h"
 #include "base/types.h"
 #include "linux/process.h"
+#include "linux/times.h"
 
 namespace kvrm::linux_abi {
 
 struct Kernel;
-
-inline constexpr u64 kSecond = 1'000'000'000;
-inline constexpr u64 kEpoch = 1'704'067'200 * kSecond;  // virtual time begins on 2024-01-01, 00:00 UTC
-inline constexpr u64 kForever = u64{1} << 62;           // a deadline that is never reached in practice
 
 class Clock {
  public:

@@ -4,6 +4,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "linux/errors.h"
+
 namespace kvrm::linux_abi {
 namespace {
 
@@ -20,13 +22,11 @@ constexpr Table make_table() {
   Table table{};
 #define KVRM_CALL(number, name) table[number] = Row{#name, &sys_##name, 0, true};
 #define KVRM_SAME(number, name, handler) table[number] = Row{#name, &sys_##handler, 0, true};
+#define KVRM_LANE(number, name) KVRM_CALL(number, name)
+#define KVRM_LANE_SAME(number, name, handler) KVRM_SAME(number, name, handler)
 #define KVRM_FIXED(number, name, result) table[number] = Row{#name, nullptr, result, true};
-#define KVRM_NONE(number, name) table[number] = Row{#name, nullptr, -ENOSYS, false};
+#define KVRM_NONE(number, name) table[number] = Row{#name, nullptr, -kEnosys, false};
 #include "linux/syscalls.inc"
-#undef KVRM_CALL
-#undef KVRM_SAME
-#undef KVRM_FIXED
-#undef KVRM_NONE
   return table;
 }
 

@@ -1,6 +1,6 @@
 // The state behind a process's system calls, and the functions that answer them. Each call's function is
 // named after it (sys_openat), is declared from its row in syscalls.inc, and lives in the sys_*.cpp file of
-// its topic.
+// its topic. What a lane can answer by itself is in the lane_*.h files, and its state in LaneProcess.
 #pragma once
 
 #include <array>
@@ -15,40 +15,33 @@
 #include "linux/clock.h"
 #include "linux/file_table.h"
 #include "linux/guest_copy.h"
+#include "linux/lane_process.h"
 #include "linux/process.h"
-#include "linux/random.h"
 #include "linux/sandbox.h"
 #include "linux/signal_state.h"
+#include "linux/times.h"
 #include "memory/guest_memory.h"
 
 namespace kvrm::linux_abi {
 
-inline constexpr i32 kPid = 1000;
-inline constexpr i32 kParentPid = 999;
 inline constexpr std::size_t kTimers = 3;
-inline constexpr std::size_t kLimits = 16;
 inline constexpr std::size_t kBounceSize = 64 << 10;
 inline constexpr u64 kCallNumbers = 512;
 
-struct Kernel {
+struct Kernel : LaneProcess {
   explicit Kernel(ProcessOptions given);
 
   ProcessOptions options;
   Clock clock;
-  Random random;
   Sandbox sandbox;
   FileTable files;
   SignalState signals;
   std::array<Timer, kTimers> timers;
-  std::array<GuestRlimit, kLimits> limits;
   HostFd cwd;            // only with a root
   HostFd exe;            // the program's own file, read only
   std::string exe_name;  // what /proc/self/exe says
-  u32 uid = 1000, gid = 1000;
-  u32 umask = 022;
-  u64 brk_start = 0, brk = 0;
-  std::array<char, 16> thread_name{};
-  std::array<u64, 2> robust_list{};
+  // The standard files as they were at the start; a lane may speak for those the guest still has.
+  std::array<std::shared_ptr<OpenFile>, 3> standard_files;
   std::bitset<kCallNumbers> named;                    // unknown calls already reported
   std::optional<std::array<u8, 36>> terminal_before;  // what to put back when the process ends
   int terminal_fd = -1;
@@ -85,14 +78,8 @@ struct Call {
 inline constexpr i64 kRestart = -512;
 
 #define KVRM_CALL(number, name) i64 sys_##name(Kernel& kernel, Call& call);
-#define KVRM_SAME(number, name, handler)
-#define KVRM_FIXED(number, name, result)
-#define KVRM_NONE(number, name)
+#define KVRM_LANE(number, name) i64 sys_##name(Kernel& kernel, Call& call);
 #include "linux/syscalls.inc"
-#undef KVRM_CALL
-#undef KVRM_SAME
-#undef KVRM_FIXED
-#undef KVRM_NONE
 i64 sys_not_a_socket(Kernel& kernel, Call& call);
 
 // Signals, signal_frame.cpp.
@@ -103,10 +90,7 @@ std::optional<Outcome> deliver_signals(Kernel& kernel, Cpu& cpu, memory::GuestMe
 // A signal the program caused by its current instruction: cannot be blocked or ignored.
 std::optional<Outcome> force_signal(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory, GuestSiginfo info);
 
-// Time, sys_time.cpp. Nanoseconds, at most kForever; false: not a valid time.
-bool to_ns(const GuestTimespec& time, u64& ns);
-GuestTimespec to_timespec(u64 ns);
-GuestTimeval to_timeval(u64 ns);
+// Time, sys_time.cpp.
 // A relative timeout as ppoll and futex take it: null is none. 0, -EFAULT or -EINVAL.
 i64 read_timeout(Kernel& kernel, Call& call, u64 pointer, std::optional<u64>& deadline);
 

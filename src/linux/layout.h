@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/types.h"
-#include "memory/guest_memory.h"
+#include "memory/page.h"
 
 namespace kvrm::linux_abi {
 

@@ -22,12 +22,11 @@ namespace kvrm::linux_abi {
 namespace {
 
 constexpr u64 kUnlimited = ~u64{0};
-constexpr std::size_t kLimitStack = 3, kLimitCore = 4, kLimitProcesses = 6, kLimitFiles = 7, kLimitMemlock = 8,
-                      kLimitSigpending = 11, kLimitMsgqueue = 12, kLimitNice = 13, kLimitRtprio = 14;
+constexpr std::size_t kLimitStack = 3, kLimitCore = 4, kLimitProcesses = 6, kLimitMemlock = 8, kLimitSigpending = 11,
+                      kLimitMsgqueue = 12, kLimitNice = 13, kLimitRtprio = 14;
 
-std::array<GuestRlimit, kLimits> default_limits() {
-  std::array<GuestRlimit, kLimits> limits;
-  limits.fill({kUnlimited, kUnlimited});
+void set_default_limits(GuestRlimit (&limits)[kLimits]) {
+  std::fill(std::begin(limits), std::end(limits), GuestRlimit{kUnlimited, kUnlimited});
   limits[kLimitStack] = {kStackSize, kUnlimited};
   limits[kLimitCore] = {0, kUnlimited};
   limits[kLimitProcesses] = {1, 1};
@@ -36,7 +35,6 @@ std::array<GuestRlimit, kLimits> default_limits() {
   limits[kLimitSigpending] = {1024, 1024};
   limits[kLimitMsgqueue] = {819200, 819200};
   limits[kLimitNice] = limits[kLimitRtprio] = {0, 0};
-  return limits;
 }
 
 Result<void> open_folders(Kernel& kernel) {
@@ -92,8 +90,10 @@ GuestSiginfo siginfo_for(Trap trap, const Cpu& cpu) {
 
 }  // namespace
 
-Kernel::Kernel(ProcessOptions given)
-    : options(std::move(given)), clock(options.clock), random(options.seed), limits(default_limits()) {}
+Kernel::Kernel(ProcessOptions given) : options(std::move(given)), clock(options.clock) {
+  random.state = options.seed;
+  set_default_limits(limits);
+}
 
 void Kernel::log(const std::string& line) const {
   if (options.log) return options.log(line);
@@ -162,7 +162,7 @@ Result<void> Process::start(const Program& program, Cpu& cpu, memory::GuestMemor
   kernel_->brk_start = kernel_->brk = loaded->brk_start;
   const std::size_t slash = contents.exec_name.rfind('/');
   const std::string name = contents.exec_name.substr(slash == std::string::npos ? 0 : slash + 1, 15);
-  std::memcpy(kernel_->thread_name.data(), name.data(), name.size());
+  std::memcpy(kernel_->thread_name, name.data(), name.size());
 
   const u64 clock = cpu.clock_ns;
   cpu = Cpu{};
@@ -177,6 +177,7 @@ Result<void> Process::start(const Program& program, Cpu& cpu, memory::GuestMemor
 Outcome Process::system_call(Cpu& cpu, memory::GuestMemory& memory) try {
   Kernel& kernel = *kernel_;
   cpu.exclusive_size = 0;
+  kernel.files.set_limit(kernel.limits[kLimitFiles].current);
   Call call{cpu, memory, {cpu.x[0], cpu.x[1], cpu.x[2], cpu.x[3], cpu.x[4], cpu.x[5]}};
   const i64 result = dispatch(kernel, call, u32(cpu.x[8]));
   if (kernel.ended) {

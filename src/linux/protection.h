@@ -3,7 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/types.h"
-#include "memory/guest_memory.h"
+#include "memory/page.h"
 
 namespace kvrm::linux_abi {
 

@@ -1,6 +1,7 @@
 // The signal frame of arm64 Linux: built when a handler starts, read back by rt_sigreturn.
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include "linux/kernel_state.h"

@@ -10,7 +10,6 @@
 
 namespace kvrm::linux_abi {
 
-inline constexpr int kSignals = 64;
 // The numbers the layer itself needs; x86-64 and arm64 agree on them.
 enum SignalNumber : int {
   kSigill = 4,

@@ -152,10 +152,4 @@ i64 sys_lseek(Kernel& kernel, Call& call) {
   return result_of(::lseek(file->host_fd, off_t(call.a[1]), call.int_arg(2)));
 }
 
-i64 sys_umask(Kernel& kernel, Call& call) {
-  const u32 before = kernel.umask;
-  kernel.umask = call.uint_arg(0) & 0777;
-  return before;
-}
-
 }  // namespace kvrm::linux_abi

@@ -16,7 +16,7 @@ enum FutexOperation : u32 {
   kWaitBitset = 9,
   kWakeBitset = 10,
 };
-constexpr u32 kPrivate = 128, kClockRealtime = 256;
+constexpr u32 kPrivate = 128, kUsesRealtime = 256;
 
 i64 wait_on(Kernel& kernel, Call& call, u32 operation) {
   std::optional<u64> deadline;
@@ -28,7 +28,7 @@ i64 wait_on(Kernel& kernel, Call& call, u32 operation) {
     // WAIT takes a length, WAIT_BITSET a point in time.
     const u64 now = kernel.clock.monotonic_ns(call.cpu);
     if (operation == kWaitBitset) {
-      const bool realtime = (call.uint_arg(1) & kClockRealtime) != 0;
+      const bool realtime = (call.uint_arg(1) & kUsesRealtime) != 0;
       const u64 clock = realtime ? kernel.clock.realtime_ns(call.cpu) : now;
       ns = ns > clock ? ns - clock : 0;
     }
@@ -47,7 +47,7 @@ i64 wait_on(Kernel& kernel, Call& call, u32 operation) {
 }  // namespace
 
 i64 sys_futex(Kernel& kernel, Call& call) {
-  const u32 operation = call.uint_arg(1) & ~(kPrivate | kClockRealtime);
+  const u32 operation = call.uint_arg(1) & ~(kPrivate | kUsesRealtime);
   u32 value = 0;
   switch (operation) {
     case kWait:

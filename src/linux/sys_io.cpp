@@ -7,52 +7,22 @@
 
 #include "linux/host_io.h"
 #include "linux/kernel_state.h"
+#include "linux/lane_host.h"
+#include "linux/lane_vectors.h"
 
 namespace kvrm::linux_abi {
 namespace {
 
-constexpr u64 kMaxVectors = 1024;
-
-// A position in the guest's buffers.
-class Cursor {
- public:
-  explicit Cursor(std::span<const GuestIovec> vectors) : vectors_(vectors) { skip_empty(); }
-
-  bool at_end() const { return index_ == vectors_.size(); }
-  u64 address() const { return vectors_[index_].base + offset_; }
-  u64 room() const { return vectors_[index_].size - offset_; }
-  void advance(u64 size) {
-    offset_ += size;
-    skip_empty();
-  }
-
- private:
-  void skip_empty() {
-    while (!at_end() && offset_ == vectors_[index_].size) {
-      ++index_;
-      offset_ = 0;
-    }
-  }
-  std::span<const GuestIovec> vectors_;
-  std::size_t index_ = 0;
-  u64 offset_ = 0;
+// The table of buffers, copied from the guest.
+struct HostVectors {
+  std::span<const GuestIovec> vectors;
+  u64 count() const { return vectors.size(); }
+  GuestIovec at(u64 index) const { return vectors[index]; }
 };
+using HostCursor = Cursor<HostVectors>;
 
-// How much of the next `size` bytes the guest can take.
-std::size_t writable_ahead(const memory::GuestMemory& memory, Cursor cursor, std::size_t size) {
-  std::size_t total = 0;
-  while (total < size && !cursor.at_end()) {
-    const std::size_t wanted = std::min<std::size_t>(cursor.room(), size - total);
-    const std::size_t usable = memory.accessible(cursor.address(), wanted, memory::kWrite);
-    total += usable;
-    if (usable < wanted) break;
-    cursor.advance(wanted);
-  }
-  return total;
-}
-
-// writable_ahead made sure of the pages; what can still fail is the guest's memory limit.
-bool scatter(memory::GuestMemory& memory, Cursor& cursor, std::span<const u8> bytes) {
+// accessible_ahead made sure of the pages; what can still fail is the guest's memory limit.
+bool scatter(memory::GuestMemory& memory, HostCursor& cursor, std::span<const u8> bytes) {
   while (!bytes.empty()) {
     const std::size_t n = std::min<std::size_t>(cursor.room(), bytes.size());
     if (!memory.write(cursor.address(), bytes.data(), n)) return false;
@@ -63,7 +33,7 @@ bool scatter(memory::GuestMemory& memory, Cursor& cursor, std::span<const u8> by
 }
 
 // Fills the buffer as far as the guest's memory allows.
-std::size_t gather(const memory::GuestMemory& memory, Cursor& cursor, std::span<u8> buffer) {
+std::size_t gather(const memory::GuestMemory& memory, HostCursor& cursor, std::span<u8> buffer) {
   std::size_t total = 0;
   while (total < buffer.size() && !cursor.at_end()) {
     const std::size_t wanted = std::min<std::size_t>(cursor.room(), buffer.size() - total);
@@ -84,21 +54,16 @@ i64 stopped(Kernel& kernel, u64 done, i64 error) {
   return i64(done);
 }
 
-u64 total_size(std::span<const GuestIovec> vectors) {
-  u64 total = 0;
-  for (const auto& vector : vectors) total += std::min(vector.size, kMaxTransfer - total);
-  return total;
-}
-
 i64 read_file(Kernel& kernel, Call& call, std::span<const GuestIovec> vectors, std::optional<u64> offset) {
   const auto file = kernel.files.get(call.a[0]);
   if (!file || !file->readable()) return -EBADF;
-  const u64 total = total_size(vectors);
-  Cursor cursor(vectors);
+  const u64 total = total_size(HostVectors{vectors});
+  HostCursor cursor(HostVectors{vectors});
+  HostMemory memory(call.memory);
   u64 done = 0;
   while (done < total) {
     const std::size_t wanted = std::min<std::size_t>(total - done, kernel.buffer().size());
-    const std::size_t n = writable_ahead(call.memory, cursor, wanted);
+    const std::size_t n = accessible_ahead(memory, cursor, wanted, memory::kWrite);
     if (n == 0) return stopped(kernel, done, -EFAULT);
     const auto at = offset ? std::optional<u64>(*offset + done) : std::nullopt;
     const std::span<u8> bytes(kernel.buffer().data(), n);
@@ -134,8 +99,8 @@ i64 write_bytes(Kernel& kernel, Call& call, OpenFile& file, std::span<const u8> 
 i64 write_file(Kernel& kernel, Call& call, std::span<const GuestIovec> vectors, std::optional<u64> offset) {
   const auto file = kernel.files.get(call.a[0]);
   if (!file || !file->writable()) return -EBADF;
-  const u64 total = total_size(vectors);
-  Cursor cursor(vectors);
+  const u64 total = total_size(HostVectors{vectors});
+  HostCursor cursor(HostVectors{vectors});
   u64 done = 0;
   while (done < total) {
     const std::size_t wanted = std::min<std::size_t>(total - done, kernel.buffer().size());

@@ -10,6 +10,7 @@
 #include <climits>
 
 #include "linux/kernel_state.h"
+#include "linux/lane_files.h"
 
 namespace kvrm::linux_abi {
 namespace {
@@ -20,10 +21,6 @@ enum Request : u32 {
   kSetModesDrained = 0x5403,
   kSetModesFlushed = 0x5404,
   kGetSize = 0x5413,
-  kUnread = 0x541b,
-  kNonblocking = 0x5421,
-  kNoCloexec = 0x5450,
-  kCloexec = 0x5451,
 };
 // The guest's kernel termios is the host's; both are asm-generic.
 static_assert(sizeof(struct termios) == sizeof(GuestTermios));
@@ -85,13 +82,13 @@ i64 sys_ioctl(Kernel& kernel, Call& call) {
   OpenFile& file = *entry->file;
   i32 on = 0;
   switch (const u32 request = call.uint_arg(1)) {
-    case kCloexec: entry->close_on_exec = true; return 0;
-    case kNoCloexec: entry->close_on_exec = false; return 0;
-    case kNonblocking:
+    case lane::kIoctlCloexec: entry->close_on_exec = true; return 0;
+    case lane::kIoctlNoCloexec: entry->close_on_exec = false; return 0;
+    case lane::kIoctlNonblocking:
       if (!copy_in(call.memory, call.a[2], on)) return -EFAULT;
       file.flags = on != 0 ? file.flags | kOpenNonblock : file.flags & ~u32{kOpenNonblock};
       return 0;
-    case kUnread: return unread(call, file);
+    case lane::kIoctlUnread: return unread(call, file);
     default:
       // Only a terminal the host passed in counts as one.
       if (!file.borrowed || file.kind != OpenFile::Kind::kStream || !is_terminal(file.host_fd)) return -ENOTTY;

@@ -1,38 +1,12 @@
-// Clocks, sleeping and interval timers.
+// Sleeping and interval timers. The clocks themselves are in lane_time.h.
 #include <algorithm>
 #include <cerrno>
 
 #include "linux/kernel_state.h"
+#include "linux/lane_host.h"
 
 namespace kvrm::linux_abi {
 namespace {
-
-enum ClockId : i32 {
-  kRealtime = 0,
-  kMonotonic = 1,
-  kProcessCpu = 2,
-  kThreadCpu = 3,
-  kMonotonicRaw = 4,
-  kRealtimeCoarse = 5,
-  kMonotonicCoarse = 6,
-  kBoottime = 7,
-  kTai = 11,
-};
-
-std::optional<u64> read_clock(const Kernel& kernel, const Cpu& cpu, i32 id) {
-  switch (id) {
-    case kRealtime:
-    case kRealtimeCoarse:
-    case kTai: return kernel.clock.realtime_ns(cpu);
-    case kMonotonic:
-    case kMonotonicRaw:
-    case kMonotonicCoarse:
-    case kBoottime: return kernel.clock.monotonic_ns(cpu);
-    case kProcessCpu:
-    case kThreadCpu: return kernel.clock.cpu_ns(cpu);
-    default: return std::nullopt;
-  }
-}
 
 // Sleeps until a monotonic time; remaining time goes to the pointer if a signal comes first.
 i64 sleep_until(Kernel& kernel, Call& call, u64 deadline, u64 remaining) {
@@ -61,15 +35,6 @@ GuestItimerval show_timer(const Kernel& kernel, const Cpu& cpu, const Timer& tim
 
 }  // namespace
 
-bool to_ns(const GuestTimespec& time, u64& ns) {
-  if (time.seconds < 0 || time.nanoseconds < 0 || time.nanoseconds >= i64(kSecond)) return false;
-  ns = u64(time.seconds) >= kForever / kSecond ? kForever : u64(time.seconds) * kSecond + u64(time.nanoseconds);
-  return true;
-}
-
-GuestTimespec to_timespec(u64 ns) { return {i64(ns / kSecond), i64(ns % kSecond)}; }
-GuestTimeval to_timeval(u64 ns) { return {i64(ns / kSecond), i64(ns % kSecond / 1000)}; }
-
 i64 read_timeout(Kernel& kernel, Call& call, u64 pointer, std::optional<u64>& deadline) {
   deadline.reset();
   if (pointer == 0) return 0;
@@ -79,45 +44,6 @@ i64 read_timeout(Kernel& kernel, Call& call, u64 pointer, std::optional<u64>& de
   if (!to_ns(time, ns)) return -EINVAL;
   deadline = std::min(kernel.clock.monotonic_ns(call.cpu) + ns, kForever);
   return 0;
-}
-
-i64 sys_clock_gettime(Kernel& kernel, Call& call) {
-  const auto now = read_clock(kernel, call.cpu, call.int_arg(0));
-  if (!now) return -EINVAL;
-  return copy_out(call.memory, call.a[1], to_timespec(*now)) ? 0 : -EFAULT;
-}
-
-i64 sys_clock_getres(Kernel& kernel, Call& call) {
-  const i32 id = call.int_arg(0);
-  if (!read_clock(kernel, call.cpu, id)) return -EINVAL;
-  const bool coarse = id == kRealtimeCoarse || id == kMonotonicCoarse;
-  const GuestTimespec resolution{0, coarse ? 4'000'000 : 1};
-  return call.a[1] == 0 || copy_out(call.memory, call.a[1], resolution) ? 0 : -EFAULT;
-}
-
-i64 sys_gettimeofday(Kernel& kernel, Call& call) {
-  const GuestTimeval now = to_timeval(kernel.clock.realtime_ns(call.cpu));
-  const u64 utc = 0;
-  if (call.a[0] != 0 && !copy_out(call.memory, call.a[0], now)) return -EFAULT;
-  if (call.a[1] != 0 && !copy_out(call.memory, call.a[1], utc)) return -EFAULT;
-  return 0;
-}
-
-i64 sys_times(Kernel& kernel, Call& call) {
-  constexpr u64 kTick = kSecond / 100;
-  const u64 used = kernel.clock.cpu_ns(call.cpu) / kTick;
-  const std::array<u64, 4> times = {used, 0, 0, 0};
-  if (call.a[0] != 0 && !copy_out(call.memory, call.a[0], times)) return -EFAULT;
-  return i64(kernel.clock.monotonic_ns(call.cpu) / kTick);
-}
-
-i64 sys_getrusage(Kernel& kernel, Call& call) {
-  constexpr i32 kSelf = 0, kChildren = -1, kThread = 1;
-  const i32 who = call.int_arg(0);
-  if (who != kSelf && who != kChildren && who != kThread) return -EINVAL;
-  GuestRusage usage{};
-  if (who != kChildren) usage.user = to_timeval(kernel.clock.cpu_ns(call.cpu));
-  return copy_out(call.memory, call.a[1], usage) ? 0 : -EFAULT;
 }
 
 i64 sys_nanosleep(Kernel& kernel, Call& call) {
@@ -130,15 +56,16 @@ i64 sys_nanosleep(Kernel& kernel, Call& call) {
 i64 sys_clock_nanosleep(Kernel& kernel, Call& call) {
   constexpr u32 kAbsolute = 1;
   const i32 id = call.int_arg(0);
-  const auto now = read_clock(kernel, call.cpu, id);
-  if (!now || id == kThreadCpu || id == kMonotonicRaw) return -EINVAL;
-  if (id == kRealtimeCoarse || id == kMonotonicCoarse) return -EOPNOTSUPP;
+  u64 now = 0;
+  if (!read_clock(HostClock{kernel.clock, call.cpu}, id, now)) return -EINVAL;
+  if (id == kClockThread || id == kClockMonotonicRaw) return -EINVAL;
+  if (id == kClockRealtimeCoarse || id == kClockMonotonicCoarse) return -EOPNOTSUPP;
   GuestTimespec time{};
   u64 ns = 0;
   if (!copy_in(call.memory, call.a[2], time)) return -EFAULT;
   if (!to_ns(time, ns)) return -EINVAL;
   const bool absolute = (call.uint_arg(1) & kAbsolute) != 0;
-  if (absolute) ns = ns > *now ? ns - *now : 0;
+  if (absolute) ns = ns > now ? ns - now : 0;
   const u64 deadline = std::min(kernel.clock.monotonic_ns(call.cpu) + ns, kForever);
   return sleep_until(kernel, call, deadline, absolute ? 0 : call.a[3]);
 }

@@ -1,0 +1,56 @@
+// The host's side of what lanes answer by themselves: the same functions, over GuestMemory and the process's clock.
+#pragma once
+
+#include "linux/clock.h"
+#include "linux/kernel_state.h"
+#include "linux/lane_context.h"
+#include "memory/areas.h"
+#include "memory/guest_memory.h"
+
+namespace kvrm::linux_abi {
+
+// GuestMemory as the functions of lane_*.h want it.
+class HostMemory {
+ public:
+  explicit HostMemory(memory::GuestMemory& memory) : memory_(memory) {}
+
+  bool read(u64 address, void* to, u64 size) { return memory_.read(address, to, size); }
+  bool write(u64 address, const void* from, u64 size) { return memory_.write(address, from, size); }
+  bool peek(u64 address, void* to, u64 size) { return memory_.peek(address, to, size); }
+  bool poke(u64 address, const void* from, u64 size) { return memory_.poke(address, from, size); }
+  u64 accessible(u64 address, u64 size, u32 protection) {
+    return memory_.accessible(address, size, static_cast<memory::Protection>(protection));
+  }
+  bool map(u64 address, u64 size, u32 protection) { return memory_.map(address, size, protection); }
+  void unmap(u64 address, u64 size) { memory_.unmap(address, size); }
+  bool protect(u64 address, u64 size, u32 protection) { return memory_.protect(address, size, protection); }
+  bool move(u64 from, u64 from_size, u64 to, u64 to_size) { return memory_.move(from, from_size, to, to_size); }
+  bool discard(u64 address, u64 size) { return memory_.discard(address, size); }
+  bool is_free(u64 address, u64 size) { return memory_.is_free(address, size); }
+  bool is_mapped(u64 address, u64 size) { return memory_.is_mapped(address, size); }
+  u64 find_free(u64 size, u64 floor, u64 limit) {
+    return memory_.find_free(size, floor, limit).value_or(memory::kNoRoom);
+  }
+  u32 protection_at(u64 address) {
+    for (const auto& area : memory_.areas())
+      if (area.start <= address && address < area.end) return area.protection;
+    return memory::kNoAccess;
+  }
+
+ private:
+  memory::GuestMemory& memory_;
+};
+
+struct HostClock {
+  const Clock& clock;
+  const Cpu& cpu;
+  u64 realtime_ns() const { return clock.realtime_ns(cpu); }
+  u64 monotonic_ns() const { return clock.monotonic_ns(cpu); }
+  u64 cpu_ns() const { return clock.cpu_ns(cpu); }
+};
+
+inline LaneCall<HostMemory, HostClock> lane_side(Kernel& kernel, const Call& call, HostMemory& memory) {
+  return {kernel, memory, {kernel.clock, call.cpu}, {call.a[0], call.a[1], call.a[2], call.a[3], call.a[4], call.a[5]}};
+}
+
+}  // namespace kvrm::linux_abi
