@@ -82,6 +82,9 @@ inline constexpr i64 kRestart = -512;
 #include "linux/syscalls.inc"
 i64 sys_not_a_socket(Kernel& kernel, Call& call);
 
+// What stat says of a host file; memory: set if it is a pipe into KVRM. 0 or -errno. sys_stat.cpp.
+i64 stat_of(const Kernel& kernel, int host_fd, const MemoryPipe* memory, GuestStat& guest);
+
 // Signals, signal_frame.cpp.
 // Runs handlers and default actions for everything that waits; nullopt: go on.
 // interrupted_x0: the call's first argument, when the call ended with kRestart.

@@ -128,11 +128,13 @@ Result<Process> Process::create(ProcessOptions options) try {
   open_program(*kernel);
   const auto& given = kernel->options;
   const std::array<std::shared_ptr<OpenFile>, 3> standard = {
-      given.input ? make_memory_input(given.input) : borrow_host_file(given.stdin_fd),
+      given.input ? make_memory_input(given.input, &kernel->input_position) : borrow_host_file(given.stdin_fd),
       given.output ? make_memory_output(1, given.output) : borrow_host_file(given.stdout_fd),
       given.errors ? make_memory_output(2, given.errors) : borrow_host_file(given.stderr_fd)};
   for (u64 number = 0; number < standard.size(); ++number)
     if (standard[number]) kernel->files.put(number, standard[number], false);
+  kernel->standard_files = standard;
+  if (given.input) kernel->input_size = given.input->size();
   return Process(std::move(kernel));
 } catch (const std::bad_alloc&) {
   return Error{"the host has no memory left"};

@@ -14,6 +14,7 @@
 #include "base/types.h"
 #include "kvrm/result.h"
 #include "linux/elf.h"
+#include "linux/lane_process.h"
 #include "linux/memory_pipe.h"
 #include "memory/guest_memory.h"
 
@@ -85,6 +86,14 @@ class Process {
   Outcome tick(Cpu& cpu, memory::GuestMemory& memory);
 
   void set_cancel(const std::atomic<bool>* cancel);
+
+  // For a lane that answers calls by itself (lane_calls.h): its side of the process. It travels to the lane and back;
+  // whoever serves a call puts the lane's version here before and brings it up to date with describe_to_lane after.
+  LaneProcess& lane();
+  void describe_to_lane(const Cpu& cpu);
+  // What fstat says of a standard file, if that never changes; what /proc/self/exe names.
+  std::optional<GuestStat> standard_stat(u32 number) const;
+  const std::string& program_name() const;
 
   // Why the process ended in a way that needs words (deadlock, out of memory); otherwise empty.
   const std::string& message() const;

@@ -141,6 +141,32 @@ std::vector<GuestMemory::Area> AddressSpace::areas() const {
   return result;
 }
 
+std::vector<AddressSpace::SourceArea> AddressSpace::source_areas() const {
+  std::vector<SourceArea> result;
+  for (u32 i = 0; i < areas_.count(); ++i) {
+    const memory::Area& area = areas_[i];
+    const bool has_source = (area.flags & kAreaSource) != 0;
+    result.push_back({area.start, area.end, area.protection, has_source ? images_[area.image - 1] : nullptr,
+                      has_source ? area.source : 0});
+  }
+  return result;
+}
+
+std::vector<AddressSpace::PrivatePage> AddressSpace::private_pages() const {
+  std::vector<PrivatePage> result;
+  for (u64 i = 0; i < kFanout; ++i) {
+    for (u64 j = 0; branches_[i] && j < kFanout; ++j) {
+      const Leaf* leaf = branches_[i]->leaves[j].get();
+      for (u64 k = 0; leaf && k < kFanout; ++k) {
+        if (leaf->entries[k] & kPagePrivate) {
+          result.push_back({((i * kFanout + j) * kFanout + k) << kPageShift, page_of(leaf->entries[k])});
+        }
+      }
+    }
+  }
+  return result;
+}
+
 // Every change of the map ends here: whatever was cached about addresses is forgotten.
 void AddressSpace::map_changed() {
   cache_.clear();

@@ -63,6 +63,20 @@ class AddressSpace final : public GuestMemory {
   CodePage code_page(u64 address);
   void set_code_listener(CodeListener* listener) { listener_ = listener; }
 
+  // All there is, for another device to begin with: areas, and the pages that are not what their area says.
+  struct SourceArea {
+    u64 start, end;
+    u32 protection;
+    std::shared_ptr<const Image> image;  // null: zeros
+    u64 offset;
+  };
+  std::vector<SourceArea> source_areas() const;
+  struct PrivatePage {
+    u64 address;
+    const u8* bytes;
+  };
+  std::vector<PrivatePage> private_pages() const;
+
   u64 private_bytes() const { return frames_.bytes_in_use(); }
 
  private:
