@@ -102,11 +102,11 @@ Result<void> supported(const Properties& properties) {
 }
 
 Result<std::shared_ptr<const Driver>> Driver::instance() {
-  static const Result<std::shared_ptr<const Driver>> kOnly = [] {
+  static const Result<std::shared_ptr<const Driver>> only = [] {
     const char* named = std::getenv("KVRM_LIBCUDA");
     return open(named && *named ? named : kLibrary);
   }();
-  return kOnly;
+  return only;
 }
 
 Result<std::shared_ptr<const Driver>> Driver::open(const std::string& library) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -179,7 +180,7 @@ void CubinCache::remove_old(const fs::path& newest) const {
     const auto time = fs::last_write_time(entry->path(), gone);
     if (!gone) files.emplace_back(time, entry->path());
   }
-  std::sort(files.begin(), files.end(), std::greater<>());
+  std::ranges::sort(files, std::greater<>());
   for (std::size_t i = kMostFiles - 1; i < files.size(); ++i) fs::remove(files[i].second, problem);
 }
 
