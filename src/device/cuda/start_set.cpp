@@ -4,8 +4,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "device/lanes/attend.h"
-
 namespace kvrm::device::cuda {
 
 using memory::kPageSize;
@@ -79,7 +77,7 @@ StartSet::Placed StartSet::placed_at(const Bases& bases) const {
       placed.pages.push_back({contents.pages[i].address, bases.pages + planned.offsets[i]});
     }
     start.is_process = contents.is_process;
-    start.registers = rest(contents.cpu);
+    start.registers = contents.cpu;
     start.process = contents.process;
     for (std::size_t i = 0; i < 3; ++i) {
       start.has_stat[i] = contents.stats[i].has_value();
@@ -91,13 +89,5 @@ StartSet::Placed StartSet::placed_at(const Bases& bases) const {
   }
   return placed;
 }
-
-lanes::Registers rest(const Cpu& cpu) {
-  lanes::Registers registers{};
-  lanes::save_registers(registers, cpu);
-  return registers;
-}
-
-void wake(Cpu& cpu, const lanes::Registers& registers) { lanes::load_registers(cpu, registers); }
 
 }  // namespace kvrm::device::cuda

@@ -72,8 +72,4 @@ class StartSet {
   std::string names_;
 };
 
-// The registers as they rest on a device, and back.
-lanes::Registers rest(const Cpu& cpu);
-void wake(Cpu& cpu, const lanes::Registers& registers);
-
 }  // namespace kvrm::device::cuda
