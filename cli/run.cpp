@@ -96,6 +96,7 @@ int exit_status(const Machine& machine, const Stop& stop) {
       fmt::print(stderr, "kvrm: stopped after {} instructions (--max-instructions) at pc {:#x}: {}\n",
                  machine.statistics().instructions, stop.pc, disassemble(stop.word, stop.pc));
       return kHostError;
+    case StopReason::kDevice: return host_error(stop.message);
     default: return kHostError;
   }
 }
