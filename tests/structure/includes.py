@@ -32,7 +32,10 @@ PUBLIC = {"linux": {"kvrm/result.h"}}
 # These see the library as a user does: public headers and their own files.
 USERS = ("cli", "python", "examples")
 # Compiled for the GPU too: no standard library. The disassembler of isa is for the host.
-FREESTANDING = re.compile(r"src/(base/.*|semantics/.*|isa/(?!disassemble|asm_table).*|memory/(page|areas|policy|flat|paged)\.h)$")
+FREESTANDING = re.compile(
+    r"src/(base/.*|semantics/.*|isa/(?!disassemble|asm_table).*|memory/(page|areas|policy|flat|paged)\.h"
+    r"|linux/(abi|errors|layout|protection|random|times|lane_(?!host).*)\.h)$"
+)
 # Generated below isa/, but a list of semantics headers.
 GENERATED_ELSEWHERE = {"isa/a64_implemented.h": "semantics"}
 
@@ -151,6 +154,7 @@ MUST_FAIL = {
     "a standard header in base": ("src/base/types.h", "#include <cstdint>\n"),
     "a standard header in semantics": ("src/semantics/add.h", "  # include <cmath>\n"),
     "a standard header in a memory policy": ("src/memory/paged.h", "#include <cstring>\n"),
+    "a standard header in the calls of lanes": ("src/linux/lane_calls.h", "#include <cerrno>\n"),
     "an unknown room": ("src/helpers/all.h", '#include "base/types.h"\n'),
     "an include of an unknown room": ("src/linux/elf.h", '#include "helpers/all.h"\n'),
     "a public header looks inside": ("include/kvrm/machine.h", '#include "base/types.h"\n'),
