@@ -7,6 +7,7 @@
 //   std::printf("%llu\n", machine->x(0));
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,90 +18,12 @@
 #include <vector>
 
 #include "kvrm/inspect.h"
+#include "kvrm/jobs.h"
+#include "kvrm/modes.h"
 #include "kvrm/result.h"
+#include "kvrm/types.h"
 
 namespace kvrm {
-
-enum class Device { kAuto, kCpu, kCuda };
-enum class Engine { kAuto, kInterpreter, kJit };
-enum class Clock { kVirtual, kHost };
-
-struct Options {
-  Device device = Device::kAuto;
-  Engine engine = Engine::kAuto;
-  unsigned lanes = 1;
-  std::uint64_t memory_limit = std::uint64_t{4} << 30;  // bytes of private memory a guest may use
-};
-
-// A Linux program and its surroundings.
-struct Program {
-  std::string path;                // the ELF file on the host
-  std::vector<std::string> args;   // argv[1] and on; argv[0] is path
-  std::vector<std::string> env;    // "K=V"
-  std::string root;                // the one host folder the guest may see; empty: none
-  Clock clock = Clock::kVirtual;
-  std::uint64_t seed = 0;          // of getrandom and AT_RANDOM
-  bool verbose = false;            // name unknown system calls on stderr
-  int standard_input = 0, standard_output = 1, standard_error = 2;  // host descriptors
-};
-
-enum class StopReason {
-  kExit,        // the program called exit
-  kHalt,        // HLT on a raw machine
-  kBreakpoint,  // BRK on a raw machine
-  kBudget,      // exactly as many instructions as asked for have retired
-  kFault,       // a memory access or fetch on a raw machine that the map forbids
-  kUndefined,   // a word that is no instruction, on a raw machine
-  kSignal,      // a Linux program was killed by a signal
-  kSystemCall,  // SVC on a raw machine without a hook, or the hook asked to stop
-  kCancelled,   // cancel() was called
-};
-const char* to_string(StopReason reason);
-
-enum class FaultKind { kNone, kUnmapped, kPermission, kAlignment, kPcAlignment, kOutOfMemory };
-
-struct Stop {
-  StopReason reason = StopReason::kBudget;
-  int exit_status = 0;          // kExit
-  int signal = 0;               // kSignal
-  FaultKind fault = FaultKind::kNone;  // kFault
-  bool fault_is_write = false;  // kFault
-  std::uint64_t address = 0;    // kFault: the address; kBreakpoint, kHalt: the immediate
-  std::uint64_t pc = 0;         // where the lane stands
-  std::uint32_t word = 0;       // the word there, if it can be read
-  std::string message;          // one line for a person; may be empty
-};
-
-struct Vector {
-  std::uint64_t lo = 0, hi = 0;
-  friend bool operator==(const Vector&, const Vector&) = default;
-};
-
-// Everything a debugger shows, in one piece.
-struct Registers {
-  std::uint64_t x[31] = {};
-  std::uint64_t sp = 0;
-  std::uint64_t pc = 0;
-  std::uint32_t nzcv = 0;  // in bits 31..28
-  std::uint32_t fpcr = 0;
-  std::uint32_t fpsr = 0;
-  std::uint64_t tpidr_el0 = 0;
-  Vector v[32] = {};
-};
-
-struct Statistics {
-  std::uint64_t instructions = 0;
-  double seconds = 0;  // spent in run()
-  std::uint64_t system_calls = 0;
-  std::uint64_t launches = 0;          // calls of the device that ran the program
-  std::uint64_t decoded_words = 0;     // words the predecode cache took in
-  std::uint64_t code_invalidations = 0;  // pages of decoded code dropped because something wrote there
-  std::uint64_t private_bytes = 0;     // private memory in use
-  std::string device = "cpu";
-  std::string engine = "interp";
-};
-
-enum Protection : std::uint32_t { kProtectNone = 0, kProtectRead = 1, kProtectWrite = 2, kProtectExecute = 4 };
 
 class Machine {
  public:
@@ -111,8 +34,12 @@ class Machine {
   Machine& operator=(Machine&&) noexcept;
   ~Machine();
 
-  // A Linux program: maps it, builds its stack, sets the registers. System calls and signals are served.
+  // A Linux program: maps it, builds its stack, sets the registers. System calls and signals are served. Every lane
+  // gets it, or the one named; a lane forgets what it held before.
   Result<void> load_program(const Program& program);
+  Result<void> load_program(const Program& program, unsigned lane);
+  // What the lane's program wrote since this was last asked, if it has Program::keep_output.
+  Output take_output(unsigned lane = 0);
 
   // A raw machine: bytes at an address, pages mapped readable, writable and executable where none are yet.
   Result<void> load(std::span<const std::byte> bytes, std::uint64_t address, unsigned lane = 0);
@@ -138,14 +65,38 @@ class Machine {
   Registers registers(unsigned lane = 0) const;
   void set_registers(const Registers& registers, unsigned lane = 0);
 
-  // Called for SVC on a raw machine. Return false to stop with kSystemCall.
+  // Called for SVC on a raw machine, by one thread at a time; the lane is at rest, the others may be running. Return
+  // false to stop with kSystemCall.
   using SystemCallHook = std::function<bool(Machine& machine, unsigned lane, std::uint32_t immediate)>;
   void on_system_call(SystemCallHook hook);
 
-  // Runs until something stops it; after a budget stop, run() goes on where it stopped.
+  // Runs one lane until something stops it; after a budget stop, run() goes on where it stopped.
   Stop run(std::uint64_t budget = kNoLimit, unsigned lane = 0);
-  // May be called from another thread or a signal handler; the running lane stops within milliseconds.
+  // Runs all lanes, each until something stops it or it has retired `budget` instructions.
+  std::vector<Stop> run_all(std::uint64_t budget = kNoLimit);
+  // Runs all lanes in batches of so many instructions a lane, and calls back after each. Gives the last batch.
+  Batch run_continuous(std::uint64_t batch, std::uint64_t max_batches = kNoLimit,
+                       std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max(),
+                       const BatchCallback& callback = {});
+  // The same as one single batch: one call of the device for all the instructions.
+  Batch run_mega(std::uint64_t total);
+
+  // run_all() on a thread of its own: returns at once. Until wait() has returned, only poll(), is_running() and
+  // cancel() may be called, and the machine must not be moved.
+  void start(std::uint64_t budget = kNoLimit);
+  bool is_running() const;
+  Progress poll() const;
+  std::vector<Stop> wait();  // empty if nothing was started
+  // Ends whatever runs, or what runs next if nothing does, within milliseconds. May be called from another thread or a
+  // signal handler.
   void cancel();
+
+  // Streams jobs through the lanes: as many at a time as there are lanes (on the CPU device, as there are threads),
+  // each on a fresh machine that starts `program` or the job's own. What the lanes hold otherwise is left alone. When
+  // cancelled, jobs that had not begun give no result and those that ran give kCancelled. The error is one that stops
+  // them all.
+  Result<void> run_jobs(const Program& program, std::span<const Job> jobs, const JobCallback& done,
+                        const JobLimits& limits = {});
 
   Statistics statistics() const;
 

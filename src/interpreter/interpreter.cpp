@@ -76,7 +76,8 @@ Interpreter::Burst Interpreter::run_one(Cpu& cpu) {
   return finish(cpu, 1, next.credit);
 }
 
-Interpreter::Outcome Interpreter::run(Cpu& cpu, u64 budget, const std::atomic<bool>& cancel) {
+Interpreter::Outcome Interpreter::run(Cpu& cpu, u64 budget, const std::atomic<bool>& cancel,
+                                      std::atomic<u64>* progress) {
   Outcome outcome{Trap::kNone, 0, false};
   context_->clock_base = cpu.clock_ns;
   retired_ = 0;
@@ -89,6 +90,7 @@ Interpreter::Outcome Interpreter::run(Cpu& cpu, u64 budget, const std::atomic<bo
     const Burst burst = left >= kShortest ? run_burst(cpu, std::min(left, kBurst)) : run_one(cpu);
     outcome.trap = burst.trap;
     outcome.retired += burst.retired;
+    if (progress) progress->fetch_add(burst.retired, std::memory_order_relaxed);
   }
   cpu.clock_ns = context_->host_clock ? host_clock_ns() : context_->clock_base + retired_;
   return outcome;

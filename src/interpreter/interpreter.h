@@ -25,8 +25,8 @@ class Interpreter {
     bool cancelled;
   };
   // Runs at most budget instructions. The state is complete and precise whenever this returns, the clock included:
-  // it goes on from the cpu.clock_ns it finds.
-  Outcome run(Cpu& cpu, u64 budget, const std::atomic<bool>& cancel);
+  // it goes on from the cpu.clock_ns it finds. What retires is added to *progress, every few milliseconds.
+  Outcome run(Cpu& cpu, u64 budget, const std::atomic<bool>& cancel, std::atomic<u64>* progress = nullptr);
 
   void use_host_clock(bool host);
   u64 decoded_words() const;

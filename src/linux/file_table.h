@@ -6,6 +6,7 @@
 
 #include "base/types.h"
 #include "linux/host_fd.h"
+#include "linux/memory_pipe.h"
 
 namespace kvrm::linux_abi {
 
@@ -17,6 +18,7 @@ struct OpenFile {
     kPipe,    // made by pipe2: both ends are in this process, so waiting for it can be hopeless
     kDevice,  // /dev/null and friends: always ready
     kRandom,  // /dev/urandom: the bytes come from the guest's own generator
+    kMemory,  // a pipe that leads into KVRM itself: always ready
   };
   Kind kind = Kind::kFile;
   int host_fd = -1;
@@ -24,6 +26,7 @@ struct OpenFile {
   bool inside_root = false;  // found below the root: owner, mode and times may be changed
   bool path_only = false;    // O_PATH
   u32 flags = 0;             // the guest's: access mode and status flags as F_GETFL shows them
+  MemoryPipe memory;         // kMemory
 
   OpenFile() = default;
   OpenFile(const OpenFile&) = delete;
@@ -31,6 +34,7 @@ struct OpenFile {
   ~OpenFile();
 
   bool may_wait() const { return kind == Kind::kStream || kind == Kind::kPipe; }
+  bool is_memory() const { return kind == Kind::kMemory; }
   bool readable() const { return !path_only && (flags & 3) != 1; }
   bool writable() const { return !path_only && (flags & 3) != 0; }
 };

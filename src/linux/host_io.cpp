@@ -74,6 +74,7 @@ i64 host_read(Kernel& kernel, Cpu& cpu, OpenFile& file, std::span<u8> to, std::o
     kernel.random.fill(to.data(), to.size());
     return i64(to.size());
   }
+  if (file.is_memory()) return file.memory.read(to, offset.has_value());
   if (!file.may_wait() || offset) return read_once(file, to, offset);
   for (;;) {
     if (const i64 stop = wait_until(kernel, cpu, file, POLLIN)) return stop;
@@ -86,6 +87,7 @@ i64 host_read(Kernel& kernel, Cpu& cpu, OpenFile& file, std::span<u8> to, std::o
 
 i64 host_write(Kernel& kernel, Cpu& cpu, OpenFile& file, std::span<const u8> from, std::optional<u64> offset) {
   if (file.kind == OpenFile::Kind::kRandom) return i64(from.size());
+  if (file.is_memory()) return file.memory.write(from, offset.has_value());
   if (!file.may_wait() || offset) return write_once(file, from, offset);
   NoSigpipe quiet;
   // A stream that is ready takes this much without blocking the host thread.

@@ -42,6 +42,7 @@ struct Kernel : LaneProcess {
   std::string exe_name;  // what /proc/self/exe says
   // The standard files as they were at the start; a lane may speak for those the guest still has.
   std::array<std::shared_ptr<OpenFile>, 3> standard_files;
+  std::array<u32, 3> standard_abilities{};  // StandardFlag
   std::bitset<kCallNumbers> named;                    // unknown calls already reported
   std::optional<std::array<u8, 36>> terminal_before;  // what to put back when the process ends
   int terminal_fd = -1;

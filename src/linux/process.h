@@ -14,6 +14,8 @@
 #include "base/types.h"
 #include "kvrm/result.h"
 #include "linux/elf.h"
+#include "linux/lane_process.h"
+#include "linux/memory_pipe.h"
 #include "memory/guest_memory.h"
 
 namespace kvrm::linux_abi {
@@ -32,7 +34,12 @@ struct ProcessOptions {
   u64 seed = 0;                                    // of AT_RANDOM, getrandom and /dev/urandom
   bool verbose = false;                            // name every unknown system call once
   int stdin_fd = 0, stdout_fd = 1, stderr_fd = 2;  // borrowed, never closed; -1: closed for the guest
+  // Instead of descriptors: all that stdin will ever give, and receivers of what is written to stdout
+  // and stderr. The guest sees pipes; their other end takes everything at once and never goes away.
+  std::shared_ptr<const std::string> input;
+  OutputSink output, errors;
   // Looked at while a call waits for the host (a terminal, a pipe). The process then answers kCancelled.
+  // set_cancel() may change it later.
   const std::atomic<bool>* cancel = nullptr;
   // Receives one line at a time, without newline. Empty: host stderr.
   std::function<void(std::string_view)> log;
@@ -77,6 +84,17 @@ class Process {
   // a good moment to look again, given in the same unit; it needs the cpu, and without one there is none.
   std::optional<u64> next_deadline_ns(const Cpu* cpu = nullptr) const;
   Outcome tick(Cpu& cpu, memory::GuestMemory& memory);
+
+  // A lane that answers calls by itself (linux/lane_calls.h) takes this along and hands it back with every request to
+  // the host. `input` is where this process has its input; a lane on another device puts in where its copy is, and the
+  // host leaves that alone.
+  LaneProcess lane_process(const Cpu& cpu) const;
+  void set_lane_process(const LaneProcess& process);
+  // What such a lane may say for fstat of a standard file, and for /proc/self/exe.
+  std::optional<GuestStat> standard_stat(u32 fd) const;
+  const std::string& program_name() const;
+
+  void set_cancel(const std::atomic<bool>* cancel);
 
   // Why the process ended in a way that needs words (deadlock, out of memory); otherwise empty.
   const std::string& message() const;

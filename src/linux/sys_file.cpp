@@ -74,7 +74,7 @@ i64 sys_fallocate(Kernel& kernel, Call& call) {
   if (!file || file->path_only) return -EBADF;
   if (i64(call.a[2]) < 0 || i64(call.a[3]) <= 0) return -EINVAL;
   if (!file->writable()) return -EBADF;
-  if (file->kind == OpenFile::Kind::kPipe || file->kind == OpenFile::Kind::kStream) return -ESPIPE;
+  if (file->kind == OpenFile::Kind::kPipe || file->kind == OpenFile::Kind::kStream || file->is_memory()) return -ESPIPE;
   return result_of(::fallocate(file->host_fd, call.int_arg(1), off_t(call.a[2]), off_t(call.a[3])));
 }
 
@@ -139,7 +139,7 @@ i64 sys_fsync(Kernel& kernel, Call& call) {
 i64 sys_fadvise64(Kernel& kernel, Call& call) {
   const auto file = kernel.files.get(call.a[0]);
   if (!file || file->path_only) return -EBADF;
-  if (file->may_wait()) return -ESPIPE;
+  if (file->may_wait() || file->is_memory()) return -ESPIPE;
   return i64(call.a[2]) < 0 || call.uint_arg(3) > 5 ? -EINVAL : 0;
 }
 

@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 
 #include "linux/kernel_state.h"
 #include "linux/lane_files.h"
@@ -61,7 +63,9 @@ i64 terminal_call(Kernel& kernel, Call& call, int host_fd, u32 request) {
 i64 unread(Call& call, const OpenFile& file) {
   struct stat info{};
   int count = 0;
-  if (file.kind == OpenFile::Kind::kFile) {
+  if (file.is_memory()) {
+    count = int(std::min<u64>(file.memory.unread(), INT_MAX));
+  } else if (file.kind == OpenFile::Kind::kFile) {
     if (::fstat(file.host_fd, &info) != 0 || !S_ISREG(info.st_mode)) return -ENOTTY;
     count = int(info.st_size - ::lseek(file.host_fd, 0, SEEK_CUR));
   } else if (!file.may_wait() || ::ioctl(file.host_fd, FIONREAD, &count) != 0) {

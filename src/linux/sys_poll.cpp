@@ -25,6 +25,8 @@ struct Waiting {
       const auto file = kernel.files.get(u32(fd));
       if (!file || file->path_only)
         now = POLLNVAL;
+      else if (file->is_memory())
+        now = file->memory.ready(events);
       else if (!file->may_wait())
         now = short(events & (POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM));
       else

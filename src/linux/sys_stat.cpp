@@ -9,15 +9,15 @@
 #include <cerrno>
 
 #include "linux/kernel_state.h"
+#include "linux/lane_host.h"
 #include "linux/paths.h"
 
 namespace kvrm::linux_abi {
-namespace {
 
-i64 stat_fd(Call& call, int host_fd, u64 pointer) {
+i64 stat_file(const Kernel& kernel, int host_fd, const MemoryPipe* memory, GuestStat& guest) {
   struct stat host{};
   if (::fstat(host_fd, &host) != 0) return -errno;
-  GuestStat guest{};
+  guest = {};
   guest.dev = host.st_dev;
   guest.ino = host.st_ino;
   guest.mode = host.st_mode;
@@ -34,7 +34,20 @@ i64 stat_fd(Call& call, int host_fd, u64 pointer) {
   guest.mtime_nsec = u64(host.st_mtim.tv_nsec);
   guest.ctime = host.st_ctim.tv_sec;
   guest.ctime_nsec = u64(host.st_ctim.tv_nsec);
+  if (memory) memory->settle(guest, kernel.uid, kernel.gid);
+  return 0;
+}
+
+namespace {
+
+i64 stat_fd(const Kernel& kernel, Call& call, int host_fd, const MemoryPipe* memory, u64 pointer) {
+  GuestStat guest;
+  if (const i64 error = stat_file(kernel, host_fd, memory, guest)) return error;
   return copy_out(call.memory, pointer, guest) ? 0 : -EFAULT;
+}
+
+const MemoryPipe* memory_of(const std::shared_ptr<OpenFile>& file) {
+  return file && file->is_memory() ? &file->memory : nullptr;
 }
 
 i64 statfs_fd(Call& call, int host_fd, u64 pointer) {
@@ -95,7 +108,7 @@ GuestStatx convert(const struct statx& host) {
 
 i64 sys_fstat(Kernel& kernel, Call& call) {
   const auto file = kernel.files.get(call.a[0]);
-  return file ? stat_fd(call, file->host_fd, call.a[1]) : -EBADF;
+  return file ? stat_fd(kernel, call, file->host_fd, memory_of(file), call.a[1]) : -EBADF;
 }
 
 i64 sys_newfstatat(Kernel& kernel, Call& call) {
@@ -103,7 +116,7 @@ i64 sys_newfstatat(Kernel& kernel, Call& call) {
   if (flags & ~u32{kAtSymlinkNofollow | kAtNoAutomount | kAtEmptyPath | kAtStatxSyncType}) return -EINVAL;
   Target target;
   if (const i64 error = find_target(kernel, call, call.int_arg(0), call.a[1], flags, target)) return error;
-  return stat_fd(call, target.fd(), call.a[2]);
+  return stat_fd(kernel, call, target.fd(), memory_of(target.open), call.a[2]);
 }
 
 i64 sys_statx(Kernel& kernel, Call& call) {
@@ -116,7 +129,9 @@ i64 sys_statx(Kernel& kernel, Call& call) {
   struct statx host{};
   constexpr u32 kBasicAndBirth = 0xfff;
   if (::statx(target.fd(), "", AT_EMPTY_PATH, mask & kBasicAndBirth, &host) != 0) return -errno;
-  return copy_out(call.memory, call.a[4], convert(host)) ? 0 : -EFAULT;
+  GuestStatx guest = convert(host);
+  if (const MemoryPipe* memory = memory_of(target.open)) memory->settle(guest, kernel.uid, kernel.gid);
+  return copy_out(call.memory, call.a[4], guest) ? 0 : -EFAULT;
 }
 
 i64 sys_statfs(Kernel& kernel, Call& call) {

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdio>
 
-#include "linux/elf.h"
 #include "machine/parts.h"
 
 namespace kvrm {
@@ -38,53 +37,21 @@ Machine& Machine::operator=(Machine&&) noexcept = default;
 Machine::~Machine() = default;
 
 Result<Machine> Machine::create(const Options& options) {
-  if (options.device == Device::kCuda) return Error{"this build has no CUDA device yet; use the CPU device"};
-  if (options.engine == Engine::kJit) return Error{"this build has no translator yet; use the interpreter"};
-  if (options.lanes != 1) return Error{"this build runs one lane; more lanes come with the GPU device"};
+  if (options.lanes == 0) return Error{"a machine has at least one lane"};
   if (options.memory_limit < kPageSize) return Error{"the memory limit must be at least one page (4096 bytes)"};
+  auto backend = make_backend(options);
+  if (!backend) return backend.error();
   auto parts = std::make_unique<Parts>();
-  parts->options = options;
-  for (unsigned i = 0; i < options.lanes; ++i) {
-    parts->lanes.push_back(std::make_unique<MachineLane>(options.memory_limit));
-  }
+  parts->lanes = options.lanes;
+  parts->backend = std::move(*backend);
   return Machine(std::move(parts));
-}
-
-Result<void> Machine::load_program(const Program& program) {
-  auto bytes = read_file(program.path);
-  if (!bytes) return bytes.error();
-  auto elf = linux_abi::parse_elf(*bytes);
-  if (!elf) return Error{program.path + ": " + elf.error().message};
-
-  for (auto& lane : parts_->lanes) {
-    linux_abi::ProcessOptions options;
-    options.args.push_back(program.path);
-    options.args.insert(options.args.end(), program.args.begin(), program.args.end());
-    options.env = program.env;
-    options.exe_path = program.path;
-    if (!program.root.empty()) options.root = program.root;
-    options.clock = program.clock == Clock::kHost ? linux_abi::ClockSource::kHost : linux_abi::ClockSource::kVirtual;
-    options.seed = program.seed;
-    options.verbose = program.verbose;
-    options.stdin_fd = program.standard_input;
-    options.stdout_fd = program.standard_output;
-    options.stderr_fd = program.standard_error;
-    options.cancel = &parts_->cancel;
-    auto process = linux_abi::Process::create(std::move(options));
-    if (!process) return process.error();
-    lane->process.emplace(std::move(*process));
-    lane->device.engine().use_host_clock(program.clock == Clock::kHost);
-    auto started = lane->process->start(*elf, lane->device.cpu(), lane->device.space());
-    if (!started) return Error{program.path + ": " + started.error().message};
-  }
-  return {};
 }
 
 Result<void> Machine::load(std::span<const std::byte> bytes, std::uint64_t address, unsigned lane) {
   if (bytes.empty()) return {};
   const auto range = pages_of(address, bytes.size());
   if (!range) return bad_range("load", address, bytes.size());
-  auto& space = parts_->lane(lane).device.space();
+  memory::GuestMemory& space = parts_->memory(lane);
   for (std::uint64_t page = range->start; page < range->start + range->size; page += kPageSize) {
     if (space.is_free(page, kPageSize)) {
       space.map(page, kPageSize, memory::kRead | memory::kWrite | memory::kExecute);
@@ -95,7 +62,7 @@ Result<void> Machine::load(std::span<const std::byte> bytes, std::uint64_t addre
 
 Result<void> Machine::map(std::uint64_t address, std::uint64_t size, std::uint32_t protection, unsigned lane) {
   const auto range = pages_of(address, size);
-  if (!range || !parts_->lane(lane).device.space().map(range->start, range->size, protection)) {
+  if (!range || !parts_->memory(lane).map(range->start, range->size, protection)) {
     return bad_range("map", address, size);
   }
   return {};
@@ -103,7 +70,7 @@ Result<void> Machine::map(std::uint64_t address, std::uint64_t size, std::uint32
 
 Result<void> Machine::protect(std::uint64_t address, std::uint64_t size, std::uint32_t protection, unsigned lane) {
   const auto range = pages_of(address, size);
-  if (!range || !parts_->lane(lane).device.space().protect(range->start, range->size, protection)) {
+  if (!range || !parts_->memory(lane).protect(range->start, range->size, protection)) {
     return bad_range("protect", address, size);
   }
   return {};
@@ -111,40 +78,31 @@ Result<void> Machine::protect(std::uint64_t address, std::uint64_t size, std::ui
 
 void Machine::unmap(std::uint64_t address, std::uint64_t size, unsigned lane) {
   if (const auto range = pages_of(address, size)) {
-    parts_->lane(lane).device.space().unmap(range->start, range->size);
+    parts_->memory(lane).unmap(range->start, range->size);
   }
 }
 
 Result<void> Machine::read(std::uint64_t address, std::span<std::byte> to, unsigned lane) const {
-  if (!parts_->lane(lane).device.space().peek(address, to.data(), to.size())) {
+  if (!parts_->memory(lane).peek(address, to.data(), to.size())) {
     return bad_range("read", address, to.size());
   }
   return {};
 }
 
 Result<void> Machine::write(std::uint64_t address, std::span<const std::byte> from, unsigned lane) {
-  if (!parts_->lane(lane).device.space().poke(address, from.data(), from.size())) {
+  if (!parts_->memory(lane).poke(address, from.data(), from.size())) {
     return bad_range("write", address, from.size());
   }
   return {};
 }
 
-unsigned Machine::lanes() const { return static_cast<unsigned>(parts_->lanes.size()); }
+unsigned Machine::lanes() const { return parts_->lanes; }
 
 void Machine::on_system_call(SystemCallHook hook) { parts_->hook = std::move(hook); }
-void Machine::cancel() { parts_->cancel.store(true, std::memory_order_relaxed); }
 
 Statistics Machine::statistics() const {
-  Statistics result;
+  Statistics result = parts_->backend->statistics();
   result.seconds = parts_->seconds;
-  result.launches = parts_->launches;
-  for (const auto& lane : parts_->lanes) {
-    result.instructions += lane->instructions;
-    result.system_calls += lane->system_calls;
-    result.decoded_words += lane->device.engine().decoded_words();
-    result.code_invalidations += lane->device.engine().code_invalidations();
-    result.private_bytes += lane->device.space().private_bytes();
-  }
   return result;
 }
 
@@ -159,6 +117,7 @@ const char* to_string(StopReason reason) {
     case StopReason::kSignal: return "signal";
     case StopReason::kSystemCall: return "system call";
     case StopReason::kCancelled: return "cancelled";
+    case StopReason::kDevice: return "device";
   }
   return "unknown";
 }

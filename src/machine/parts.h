@@ -2,37 +2,57 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <map>
 #include <memory>
-#include <optional>
+#include <mutex>
+#include <thread>
 #include <vector>
 
-#include "device/cpu/lane.h"
 #include "kvrm/machine.h"
-#include "linux/process.h"
+#include "machine/backend.h"
+#include "machine/jobs.h"
 
 namespace kvrm {
 
-// A lane of a machine: the device's lane, and what its program has come to.
-struct MachineLane {
-  explicit MachineLane(std::uint64_t memory_limit) : device(memory_limit) {}
-
-  device::cpu::Lane device;
-  std::optional<linux_abi::Process> process;  // a Linux program; otherwise a raw machine
-  std::optional<Stop> ended;                  // nothing follows an exit or a fatal signal
-  std::uint64_t instructions = 0;
-  std::uint64_t system_calls = 0;
+// What a lane's program wrote, until someone takes it.
+struct LaneOutput {
+  KeptOutput output, errors;
 };
 
 struct Machine::Parts {
-  Options options;
-  std::vector<std::unique_ptr<MachineLane>> lanes;
+  unsigned lanes = 1;
+  std::unique_ptr<Backend> backend;
+  std::map<unsigned, std::unique_ptr<LaneOutput>> outputs;  // outlive the processes that write to them: see ~Parts
   SystemCallHook hook;
+  std::mutex hook_mutex;
   std::atomic<bool> cancel = false;
-  std::uint64_t launches = 0;
+  RunProgress progress;
   double seconds = 0;
 
-  MachineLane& lane(unsigned index) { return *lanes.at(index); }
-  const MachineLane& lane(unsigned index) const { return *lanes.at(index); }
+  // start() and wait()
+  std::thread runner;
+  std::atomic<bool> running = false;
+  std::vector<Stop> stops;
+
+  // The time of one run, to the end of the block; a cancel() counts for one run.
+  class Timer {
+   public:
+    explicit Timer(Parts& parts) : parts_(parts) {}
+    ~Timer();
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+   private:
+    Parts& parts_;
+    const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  };
+
+  ~Parts();
+  Cpu& cpu(unsigned lane) { return backend->cpu(lane); }
+  memory::GuestMemory& memory(unsigned lane) { return backend->memory(lane); }
+  Result<void> start(unsigned lane, const JobProgram& loaded, const Program& program);
+  std::vector<LaneResult> run(Machine& machine, unsigned first, unsigned count, std::uint64_t budget);
 };
 
 }  // namespace kvrm

@@ -3,53 +3,42 @@
 
 #include "kvrm/machine.h"
 #include "machine/parts.h"
+#include "machine/stops.h"
 
 namespace kvrm {
 
 std::uint64_t Machine::x(unsigned index, unsigned lane) const {
   assert(index < 31);
-  return parts_->lane(lane).device.cpu().x[index];
+  return parts_->cpu(lane).x[index];
 }
 void Machine::set_x(unsigned index, std::uint64_t value, unsigned lane) {
   assert(index < 31);
-  parts_->lane(lane).device.cpu().x[index] = value;
+  parts_->cpu(lane).x[index] = value;
 }
 
-std::uint64_t Machine::sp(unsigned lane) const { return parts_->lane(lane).device.cpu().x[kSpSlot]; }
-void Machine::set_sp(std::uint64_t value, unsigned lane) { parts_->lane(lane).device.cpu().x[kSpSlot] = value; }
+std::uint64_t Machine::sp(unsigned lane) const { return parts_->cpu(lane).x[kSpSlot]; }
+void Machine::set_sp(std::uint64_t value, unsigned lane) { parts_->cpu(lane).x[kSpSlot] = value; }
 
-std::uint64_t Machine::pc(unsigned lane) const { return parts_->lane(lane).device.cpu().pc; }
-void Machine::set_pc(std::uint64_t value, unsigned lane) { parts_->lane(lane).device.cpu().pc = value; }
+std::uint64_t Machine::pc(unsigned lane) const { return parts_->cpu(lane).pc; }
+void Machine::set_pc(std::uint64_t value, unsigned lane) { parts_->cpu(lane).pc = value; }
 
-std::uint32_t Machine::nzcv(unsigned lane) const { return pack_nzcv(parts_->lane(lane).device.cpu()); }
-void Machine::set_nzcv(std::uint32_t value, unsigned lane) { unpack_nzcv(parts_->lane(lane).device.cpu(), value); }
+std::uint32_t Machine::nzcv(unsigned lane) const { return pack_nzcv(parts_->cpu(lane)); }
+void Machine::set_nzcv(std::uint32_t value, unsigned lane) { unpack_nzcv(parts_->cpu(lane), value); }
 
 Vector Machine::v(unsigned index, unsigned lane) const {
   assert(index < 32);
-  const U128& value = parts_->lane(lane).device.cpu().q[index];
+  const U128& value = parts_->cpu(lane).q[index];
   return {value.lo, value.hi};
 }
 void Machine::set_v(unsigned index, Vector value, unsigned lane) {
   assert(index < 32);
-  parts_->lane(lane).device.cpu().q[index] = {value.lo, value.hi};
+  parts_->cpu(lane).q[index] = {value.lo, value.hi};
 }
 
-Registers Machine::registers(unsigned lane) const {
-  const Cpu& cpu = parts_->lane(lane).device.cpu();
-  Registers result;
-  for (unsigned i = 0; i < 31; ++i) result.x[i] = cpu.x[i];
-  for (unsigned i = 0; i < 32; ++i) result.v[i] = {cpu.q[i].lo, cpu.q[i].hi};
-  result.sp = cpu.x[kSpSlot];
-  result.pc = cpu.pc;
-  result.nzcv = pack_nzcv(cpu);
-  result.fpcr = cpu.fpcr;
-  result.fpsr = cpu.fpsr;
-  result.tpidr_el0 = cpu.tpidr_el0;
-  return result;
-}
+Registers Machine::registers(unsigned lane) const { return registers_of(parts_->cpu(lane)); }
 
 void Machine::set_registers(const Registers& registers, unsigned lane) {
-  Cpu& cpu = parts_->lane(lane).device.cpu();
+  Cpu& cpu = parts_->cpu(lane);
   for (unsigned i = 0; i < 31; ++i) cpu.x[i] = registers.x[i];
   for (unsigned i = 0; i < 32; ++i) cpu.q[i] = {registers.v[i].lo, registers.v[i].hi};
   cpu.x[kSpSlot] = registers.sp;

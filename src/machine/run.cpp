@@ -1,5 +1,6 @@
-// The loop around the engine: what a trap means to a raw machine and to a Linux program.
-#include <chrono>
+// The ways to run a machine's lanes.
+#include <algorithm>
+#include <utility>
 
 #include "kvrm/machine.h"
 #include "machine/parts.h"
@@ -7,118 +8,154 @@
 namespace kvrm {
 namespace {
 
-FaultKind fault_kind(Trap trap) {
-  switch (trap) {
-    case Trap::kUnmapped: return FaultKind::kUnmapped;
-    case Trap::kPermission: return FaultKind::kPermission;
-    case Trap::kAlignment: return FaultKind::kAlignment;
-    case Trap::kPcAlignment: return FaultKind::kPcAlignment;
-    case Trap::kOutOfMemory: return FaultKind::kOutOfMemory;
-    default: return FaultKind::kNone;
+bool can_go_on(const Stop& stop) { return stop.reason == StopReason::kBudget; }
+
+Signal signal_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::kExit:
+    case StopReason::kHalt: return Signal::kHalt;
+    case StopReason::kBreakpoint: return Signal::kBreakpoint;
+    case StopReason::kBudget: return Signal::kRunning;
+    case StopReason::kSystemCall: return Signal::kSystemCall;
+    case StopReason::kCancelled: return Signal::kCancelled;
+    case StopReason::kFault:
+    case StopReason::kUndefined:
+    case StopReason::kSignal:
+    case StopReason::kDevice: return Signal::kFault;
+  }
+  return Signal::kFault;
+}
+
+// Which of two lanes' signals a batch reports. A lane that needs its host comes before lanes that can go on, and those
+// before lanes that have ended.
+int urgency(Signal signal) {
+  switch (signal) {
+    case Signal::kCancelled: return 5;
+    case Signal::kSystemCall:
+    case Signal::kBreakpoint: return 4;
+    case Signal::kCheckpoint:
+    case Signal::kRunning: return 3;
+    case Signal::kFault: return 2;
+    case Signal::kHalt: return 1;
+  }
+  return 0;
+}
+
+void summarise(std::span<const LaneResult> results, Batch& batch) {
+  batch.lanes_alive = 0;
+  int most = 0;
+  for (unsigned lane = 0; lane < results.size(); ++lane) {
+    const Stop& stop = results[lane].stop;
+    batch.instructions += results[lane].instructions;
+    if (can_go_on(stop)) ++batch.lanes_alive;
+    const Signal signal = signal_of(stop.reason);
+    if (urgency(signal) <= most) continue;
+    most = urgency(signal);
+    batch.signal = signal;
+    batch.lane = lane;
+    batch.stop = stop;
   }
 }
 
-StopReason raw_reason(Trap trap) {
-  switch (trap) {
-    case Trap::kUndefined: return StopReason::kUndefined;
-    case Trap::kBreakpoint: return StopReason::kBreakpoint;
-    case Trap::kHalt: return StopReason::kHalt;
-    default: return StopReason::kFault;
-  }
-}
-
-Stop stop_at(const MachineLane& lane, StopReason reason) {
-  Stop stop;
-  stop.reason = reason;
-  stop.pc = lane.device.cpu().pc;
-  if (!lane.device.space().peek(stop.pc, &stop.word, sizeof(stop.word))) stop.word = 0;
-  return stop;
-}
-
-Stop raw_stop(const MachineLane& lane, Trap trap) {
-  const Cpu& cpu = lane.device.cpu();
-  Stop stop = stop_at(lane, raw_reason(trap));
-  if (stop.reason == StopReason::kUndefined) return stop;
-  stop.address = cpu.fault_address;
-  if (stop.reason == StopReason::kFault) {
-    stop.fault = fault_kind(trap);
-    stop.fault_is_write = cpu.fault_access == static_cast<u32>(Access::kWrite);
-  }
-  return stop;
-}
-
-// What the process made of a system call, a fault or a timer; no value: the program goes on.
-std::optional<Stop> process_stop(MachineLane& lane, const linux_abi::Outcome& outcome) {
-  using Kind = linux_abi::Outcome::Kind;
-  if (outcome.kind == Kind::kContinue) return std::nullopt;
-  if (outcome.kind == Kind::kCancelled) {
-    --lane.instructions;  // the SVC will run again
-    return stop_at(lane, StopReason::kCancelled);
-  }
-  Stop stop = stop_at(lane, outcome.kind == Kind::kExit ? StopReason::kExit : StopReason::kSignal);
-  stop.message = lane.process->message();
-  if (outcome.kind == Kind::kExit) {
-    stop.exit_status = outcome.code;
-  } else {
-    constexpr int kKill = 9;
-    stop.signal = outcome.kind == Kind::kDeadlock ? kKill : outcome.code;
-  }
-  lane.ended = stop;
-  return stop;
-}
-
-// How far the engine may run before the process wants to look at its timers.
-u64 until_deadline(const MachineLane& lane) {
-  if (!lane.process) return Machine::kNoLimit;
-  const auto deadline = lane.process->next_deadline_ns(&lane.device.cpu());
-  if (!deadline) return Machine::kNoLimit;
-  const u64 now = lane.device.cpu().clock_ns;
-  return *deadline > now ? *deadline - now : 0;
+std::vector<Stop> stops_of(std::vector<LaneResult> results) {
+  std::vector<Stop> stops;
+  stops.reserve(results.size());
+  for (LaneResult& result : results) stops.push_back(std::move(result.stop));
+  return stops;
 }
 
 }  // namespace
 
-Stop Machine::run(std::uint64_t budget, unsigned index) {
-  MachineLane& lane = parts_->lane(index);
-  if (lane.ended) return *lane.ended;
-  const auto begin = std::chrono::steady_clock::now();
-  ++parts_->launches;
-  Cpu& cpu = lane.device.cpu();
-  memory::AddressSpace& space = lane.device.space();
+Machine::Parts::Timer::~Timer() {
+  parts_.cancel.store(false, std::memory_order_relaxed);
+  parts_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+}
 
-  const auto run_to_stop = [&]() -> Stop {
-    for (u64 left = budget;;) {
-      const u64 deadline = until_deadline(lane);
-      if (deadline == 0) {
-        if (auto stop = process_stop(lane, lane.process->tick(cpu, space))) return *stop;
-        continue;
-      }
-      const auto outcome = lane.device.engine().run(cpu, std::min(left, deadline), parts_->cancel);
-      lane.instructions += outcome.retired;
-      left -= outcome.retired;
-      std::optional<Stop> stop;
-      if (outcome.cancelled) {
-        stop = stop_at(lane, StopReason::kCancelled);
-      } else if (outcome.trap == Trap::kSystemCall) {
-        ++lane.system_calls;
-        const auto immediate = static_cast<std::uint32_t>(cpu.fault_address);
-        if (lane.process) {
-          stop = process_stop(lane, lane.process->system_call(cpu, space));
-        } else if (!parts_->hook || !parts_->hook(*this, index, immediate)) {
-          stop = stop_at(lane, StopReason::kSystemCall);
-        }
-      } else if (outcome.trap != Trap::kNone) {
-        stop = lane.process ? process_stop(lane, lane.process->fault(cpu, space, outcome.trap))
-                            : raw_stop(lane, outcome.trap);
-      }
-      if (stop) return *stop;
-      if (left == 0) return stop_at(lane, StopReason::kBudget);
+std::vector<LaneResult> Machine::Parts::run(Machine& machine, unsigned first, unsigned count, std::uint64_t budget) {
+  std::vector<LaneResult> results(count);
+  const Timer timer(*this);
+  RunControl control{cancel, progress, {}};
+  if (hook) {
+    control.system_call = [&](unsigned lane, u32 immediate) {
+      const std::lock_guard lock(hook_mutex);
+      return hook(machine, lane, immediate);
+    };
+  }
+  backend->run(first, results, budget, control);
+  return results;
+}
+
+Machine::Parts::~Parts() {
+  cancel.store(true, std::memory_order_relaxed);
+  if (runner.joinable()) runner.join();
+  backend.reset();  // its processes write to what is destroyed next
+}
+
+Stop Machine::run(std::uint64_t budget, unsigned lane) {
+  return std::move(parts_->run(*this, lane, 1, budget).front().stop);
+}
+
+std::vector<Stop> Machine::run_all(std::uint64_t budget) { return stops_of(parts_->run(*this, 0, lanes(), budget)); }
+
+Batch Machine::run_continuous(std::uint64_t size, std::uint64_t max_batches, std::chrono::nanoseconds timeout,
+                              const BatchCallback& callback) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (Batch batch;;) {
+    ++batch.number;
+    summarise(parts_->run(*this, 0, lanes(), size), batch);
+    const auto passed = std::chrono::steady_clock::now() - begin;
+    batch.seconds = std::chrono::duration<double>(passed).count();
+    if (batch.signal == Signal::kRunning && (batch.number >= max_batches || passed >= timeout)) {
+      batch.signal = Signal::kCheckpoint;
     }
-  };
-  Stop stop = run_to_stop();
-  if (stop.reason == StopReason::kCancelled) parts_->cancel.store(false, std::memory_order_relaxed);
-  parts_->seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return stop;
+    const bool go_on = !callback || callback(batch);
+    if (batch.signal != Signal::kRunning) return batch;
+    if (!go_on) {
+      batch.signal = Signal::kCheckpoint;
+      return batch;
+    }
+  }
+}
+
+Batch Machine::run_mega(std::uint64_t total) { return run_continuous(total, 1); }
+
+void Machine::start(std::uint64_t budget) {
+  (void)wait();
+  parts_->running.store(true, std::memory_order_relaxed);
+  parts_->runner = std::thread([this, parts = parts_.get(), budget] {
+    parts->stops = stops_of(parts->run(*this, 0, parts->lanes, budget));
+    parts->running.store(false, std::memory_order_release);
+  });
+}
+
+bool Machine::is_running() const { return parts_->running.load(std::memory_order_acquire); }
+
+Progress Machine::poll() const {
+  const RunProgress& progress = parts_->progress;
+  return {is_running(), progress.instructions.load(std::memory_order_relaxed),
+          progress.lanes_alive.load(std::memory_order_relaxed), progress.jobs_done.load(std::memory_order_relaxed)};
+}
+
+std::vector<Stop> Machine::wait() {
+  if (!parts_->runner.joinable()) return {};
+  parts_->runner.join();
+  parts_->cancel.store(false, std::memory_order_relaxed);  // one that came too late
+  return std::exchange(parts_->stops, {});
+}
+
+void Machine::cancel() { parts_->cancel.store(true, std::memory_order_relaxed); }
+
+const char* to_string(Signal signal) {
+  switch (signal) {
+    case Signal::kRunning: return "running";
+    case Signal::kHalt: return "halt";
+    case Signal::kSystemCall: return "system call";
+    case Signal::kBreakpoint: return "breakpoint";
+    case Signal::kFault: return "fault";
+    case Signal::kCheckpoint: return "checkpoint";
+    case Signal::kCancelled: return "cancelled";
+  }
+  return "unknown";
 }
 
 }  // namespace kvrm

@@ -1,0 +1,109 @@
+// The values that go into a Machine and come out of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kvrm {
+
+enum class Device { kAuto, kCpu, kCuda };
+enum class Engine { kAuto, kInterpreter, kJit };
+enum class Clock { kVirtual, kHost };
+
+struct Options {
+  Device device = Device::kAuto;
+  Engine engine = Engine::kAuto;
+  unsigned lanes = 1;
+  std::uint64_t memory_limit = std::uint64_t{4} << 30;  // bytes of private memory a guest may use
+  unsigned threads = 0;                                 // CPU device: host threads for its lanes; 0: all there are
+  unsigned device_ordinal = 0;                          // which GPU, as its driver counts them
+};
+
+// A Linux program and its surroundings.
+struct Program {
+  std::string path;                // the ELF file on the host
+  std::vector<std::string> args;   // argv[1] and on; argv[0] is path
+  std::vector<std::string> env;    // "K=V"
+  std::string root;                // the one host folder the guest may see; empty: none
+  Clock clock = Clock::kVirtual;
+  std::uint64_t seed = 0;          // of getrandom and AT_RANDOM
+  bool verbose = false;            // name unknown system calls on stderr
+  int standard_input = 0, standard_output = 1, standard_error = 2;  // host descriptors
+  // Instead of descriptors: bytes that the guest reads from its stdin; and what it writes is kept for
+  // Machine::take_output(). The guest sees pipes.
+  std::optional<std::string> input;
+  bool keep_output = false;
+  std::uint64_t max_output = std::uint64_t{16} << 20;  // bytes kept per stream; what comes after is dropped
+};
+
+enum class StopReason {
+  kExit,        // the program called exit
+  kHalt,        // HLT on a raw machine
+  kBreakpoint,  // BRK on a raw machine
+  kBudget,      // exactly as many instructions as asked for have retired
+  kFault,       // a memory access or fetch on a raw machine that the map forbids
+  kUndefined,   // a word that is no instruction, on a raw machine
+  kSignal,      // a Linux program was killed by a signal
+  kSystemCall,  // SVC on a raw machine without a hook, or the hook asked to stop
+  kCancelled,   // cancel() was called
+  kDevice,      // the device failed; the message says how
+};
+const char* to_string(StopReason reason);
+
+enum class FaultKind { kNone, kUnmapped, kPermission, kAlignment, kPcAlignment, kOutOfMemory };
+
+struct Stop {
+  StopReason reason = StopReason::kBudget;
+  int exit_status = 0;          // kExit
+  int signal = 0;               // kSignal
+  FaultKind fault = FaultKind::kNone;  // kFault
+  bool fault_is_write = false;  // kFault
+  std::uint64_t address = 0;    // kFault: the address; kBreakpoint, kHalt: the immediate
+  std::uint64_t pc = 0;         // where the lane stands
+  std::uint32_t word = 0;       // the word there, if it can be read
+  std::string message;          // one line for a person; may be empty
+};
+
+struct Vector {
+  std::uint64_t lo = 0, hi = 0;
+  friend bool operator==(const Vector&, const Vector&) = default;
+};
+
+// Everything a debugger shows, in one piece.
+struct Registers {
+  std::uint64_t x[31] = {};
+  std::uint64_t sp = 0;
+  std::uint64_t pc = 0;
+  std::uint32_t nzcv = 0;  // in bits 31..28
+  std::uint32_t fpcr = 0;
+  std::uint32_t fpsr = 0;
+  std::uint64_t tpidr_el0 = 0;
+  Vector v[32] = {};
+};
+
+struct Statistics {
+  std::uint64_t instructions = 0;
+  double seconds = 0;  // spent in run()
+  std::uint64_t system_calls = 0;
+  std::uint64_t in_kernel_calls = 0;   // GPU: of the system calls, those the kernel answered itself
+  std::uint64_t mailbox_calls = 0;     // GPU: of the system calls, those the host answered
+  std::uint64_t launches = 0;          // calls of the device that ran the program
+  std::uint64_t jobs = 0;              // finished by run_jobs()
+  std::uint64_t decoded_words = 0;     // words the predecode cache took in
+  std::uint64_t code_invalidations = 0;  // pages of decoded code dropped because something wrote there
+  std::uint64_t private_bytes = 0;     // private memory in use
+  std::string device = "cpu";
+  std::string engine = "interp";
+};
+
+// What a program wrote, and whether more was dropped.
+struct Output {
+  std::string output, errors;
+  bool output_cut = false, errors_cut = false;
+};
+
+enum Protection : std::uint32_t { kProtectNone = 0, kProtectRead = 1, kProtectWrite = 2, kProtectExecute = 4 };
+
+}  // namespace kvrm

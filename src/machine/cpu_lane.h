@@ -1,0 +1,41 @@
+// A lane of the CPU backend: the device's lane, its process if it has one, and what has become of it.
+#pragma once
+
+#include <optional>
+
+#include "device/cpu/lane.h"
+#include "linux/process.h"
+#include "machine/backend.h"
+
+namespace kvrm {
+
+class CpuLane {
+ public:
+  explicit CpuLane(u64 memory_limit) : device_(memory_limit) {}
+
+  Cpu& cpu() { return device_.cpu(); }
+  memory::AddressSpace& memory() { return device_.space(); }
+
+  // For a lane that has nothing in its memory yet.
+  Result<void> start(const linux_abi::Program& program, linux_abi::ProcessOptions options);
+
+  // On the calling thread. `index` is what the system-call hook is told.
+  LaneResult run(u64 budget, unsigned index, RunControl& control);
+
+  // Adds this lane's share.
+  void add_to(Statistics& statistics) const;
+
+ private:
+  Stop run_to_stop(u64 budget, unsigned index, RunControl& control);
+  std::optional<Stop> serve(Trap trap, unsigned index, RunControl& control);
+  std::optional<Stop> after(const linux_abi::Outcome& outcome, RunControl& control);
+  u64 until_deadline() const;
+
+  device::cpu::Lane device_;
+  std::optional<linux_abi::Process> process_;  // a Linux program; otherwise a raw lane
+  std::optional<Stop> ended_;                  // nothing follows an exit or a fatal signal
+  u64 instructions_ = 0;
+  u64 system_calls_ = 0;
+};
+
+}  // namespace kvrm

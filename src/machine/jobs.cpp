@@ -1,0 +1,80 @@
+#include "machine/jobs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kvrm/inspect.h"
+#include "linux/elf.h"
+
+namespace kvrm {
+
+Result<JobProgram> load_job_program(const Program& program) {
+  auto bytes = read_file(program.path);
+  if (!bytes) return bytes.error();
+  auto elf = linux_abi::parse_elf(*bytes);
+  if (!elf) return Error{program.path + ": " + elf.error().message};
+  JobProgram result{std::move(*elf), {}};
+  linux_abi::ProcessOptions& options = result.options;
+  options.env = program.env;
+  options.exe_path = program.path;
+  if (!program.root.empty()) options.root = program.root;
+  options.clock = program.clock == Clock::kHost ? linux_abi::ClockSource::kHost : linux_abi::ClockSource::kVirtual;
+  options.seed = program.seed;
+  options.verbose = program.verbose;
+  return result;
+}
+
+std::vector<std::string> arguments_of(const std::string& path, const std::vector<std::string>& args) {
+  std::vector<std::string> all{path};
+  all.insert(all.end(), args.begin(), args.end());
+  return all;
+}
+
+void KeptOutput::take(std::span<const u8> more) {
+  const u64 room = limit - std::min<u64>(limit, bytes.size());
+  if (more.size() > room) {
+    cut = true;
+    more = more.first(room);
+  }
+  bytes.append(reinterpret_cast<const char*>(more.data()), more.size());
+}
+
+linux_abi::ProcessOptions job_options(const LaneJob& job, KeptOutput& output, KeptOutput& errors) {
+  linux_abi::ProcessOptions options = job.program->options;
+  options.args = arguments_of(options.exe_path, job.job->args);
+  options.input = std::shared_ptr<const std::string>(std::shared_ptr<void>(), &job.job->input);  // not owned
+  options.output = [&output](std::span<const u8> bytes) { output.take(bytes); };
+  options.errors = [&errors](std::span<const u8> bytes) { errors.take(bytes); };
+  return options;
+}
+
+Result<JobBatch> JobBatch::load(const Program& program, std::span<const Job> jobs, const JobCallback& failed) {
+  JobBatch batch;
+  const auto load = [&](const std::string& path) -> const Result<JobProgram>& {
+    auto found = batch.programs_.find(path);
+    if (found == batch.programs_.end()) {
+      Program one = program;
+      one.path = path;
+      found = batch.programs_.emplace(path, load_job_program(one)).first;
+    }
+    return found->second;
+  };
+  if (!program.path.empty()) {
+    if (const auto& own = load(program.path); !own) return own.error();
+  }
+  batch.jobs_.reserve(jobs.size());
+  for (const Job& job : jobs) {
+    const auto& loaded = load(job.program.empty() ? program.path : job.program);
+    if (loaded) {
+      batch.jobs_.push_back({&job, &loaded.value()});
+    } else {
+      JobResult result;
+      result.index = job.index;
+      result.error = loaded.error().message;
+      failed(std::move(result));
+    }
+  }
+  return batch;
+}
+
+}  // namespace kvrm

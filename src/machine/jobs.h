@@ -1,0 +1,47 @@
+// From programs and jobs, as the public API has them, to what a process needs.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kvrm/jobs.h"
+#include "kvrm/result.h"
+#include "kvrm/types.h"
+#include "machine/backend.h"
+
+namespace kvrm {
+
+// The program's file, read and checked, and its surroundings. args and the standard files are still to be set.
+Result<JobProgram> load_job_program(const Program& program);
+std::vector<std::string> arguments_of(const std::string& path, const std::vector<std::string>& args);
+
+// What a guest wrote to one of its files, up to a limit. Written by one thread at a time.
+struct KeptOutput {
+  std::string bytes;
+  bool cut = false;
+  u64 limit = 0;
+
+  void take(std::span<const u8> more);
+};
+
+// The options of a job's process, with its output going to the two receivers, which outlive the process.
+linux_abi::ProcessOptions job_options(const LaneJob& job, KeptOutput& output, KeptOutput& errors);
+
+// The jobs of a batch with their programs, each file read once. Jobs whose program cannot be loaded are given to
+// `failed` with the error set.
+class JobBatch {
+ public:
+  static Result<JobBatch> load(const Program& program, std::span<const Job> jobs, const JobCallback& failed);
+
+  std::span<const LaneJob> jobs() const { return jobs_; }
+
+ private:
+  std::map<std::string, Result<JobProgram>> programs_;
+  std::vector<LaneJob> jobs_;
+};
+
+}  // namespace kvrm

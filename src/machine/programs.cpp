@@ -1,0 +1,71 @@
+// Linux programs on a machine's lanes, and jobs.
+#include <utility>
+
+#include "kvrm/machine.h"
+#include "machine/parts.h"
+
+namespace kvrm {
+namespace {
+
+linux_abi::ProcessOptions lane_options(const JobProgram& loaded, const Program& program, LaneOutput* kept) {
+  linux_abi::ProcessOptions options = loaded.options;
+  options.args = arguments_of(program.path, program.args);
+  options.stdin_fd = program.standard_input;
+  options.stdout_fd = program.standard_output;
+  options.stderr_fd = program.standard_error;
+  if (program.input) options.input = std::make_shared<const std::string>(*program.input);
+  if (kept) {
+    options.output = [kept](std::span<const u8> bytes) { kept->output.take(bytes); };
+    options.errors = [kept](std::span<const u8> bytes) { kept->errors.take(bytes); };
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<void> Machine::load_program(const Program& program) {
+  auto loaded = load_job_program(program);
+  if (!loaded) return loaded.error();
+  for (unsigned lane = 0; lane < lanes(); ++lane) {
+    if (auto started = parts_->start(lane, *loaded, program); !started) return started;
+  }
+  return {};
+}
+
+Result<void> Machine::load_program(const Program& program, unsigned lane) {
+  if (lane >= lanes()) return Error{"there is no lane " + std::to_string(lane)};
+  auto loaded = load_job_program(program);
+  if (!loaded) return loaded.error();
+  return parts_->start(lane, *loaded, program);
+}
+
+Result<void> Machine::Parts::start(unsigned lane, const JobProgram& loaded, const Program& program) {
+  std::unique_ptr<LaneOutput> kept;
+  if (program.keep_output) {
+    kept = std::make_unique<LaneOutput>();
+    kept->output.limit = kept->errors.limit = program.max_output;
+  }
+  auto started = backend->start(lane, loaded.image, lane_options(loaded, program, kept.get()));
+  outputs[lane] = std::move(kept);  // the process that used the old one is gone
+  if (!started) return Error{program.path + ": " + started.error().message};
+  return {};
+}
+
+Output Machine::take_output(unsigned lane) {
+  const auto found = parts_->outputs.find(lane);
+  if (found == parts_->outputs.end() || !found->second) return {};
+  LaneOutput& kept = *found->second;
+  return {std::exchange(kept.output.bytes, {}), std::exchange(kept.errors.bytes, {}),
+          std::exchange(kept.output.cut, false), std::exchange(kept.errors.cut, false)};
+}
+
+Result<void> Machine::run_jobs(const Program& program, std::span<const Job> jobs, const JobCallback& done,
+                               const JobLimits& limits) {
+  auto batch = JobBatch::load(program, jobs, done);
+  if (!batch) return batch.error();
+  const Parts::Timer timer(*parts_);
+  RunControl control{parts_->cancel, parts_->progress, {}};
+  return parts_->backend->run_jobs(batch->jobs(), limits, done, control);
+}
+
+}  // namespace kvrm

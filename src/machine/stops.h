@@ -1,0 +1,24 @@
+// What a trap, or what a process made of it, means to whoever runs the machine.
+#pragma once
+
+#include <optional>
+
+#include "base/cpu.h"
+#include "kvrm/types.h"
+#include "linux/process.h"
+#include "memory/guest_memory.h"
+
+namespace kvrm {
+
+Stop stop_at(const Cpu& cpu, const memory::GuestMemory& memory, StopReason reason);
+
+// A trap that ends the run of a raw machine: everything but a system call.
+Stop raw_stop(const Cpu& cpu, const memory::GuestMemory& memory, Trap trap);
+
+// No value: the program goes on.
+std::optional<Stop> process_stop(const Cpu& cpu, const memory::GuestMemory& memory, const linux_abi::Process& process,
+                                 const linux_abi::Outcome& outcome);
+
+Registers registers_of(const Cpu& cpu);
+
+}  // namespace kvrm
