@@ -237,11 +237,11 @@ class Pair {
   Pair(u64 limit, ClockSource clock, const std::string& exe)
       : lane_(true, limit, clock, input(), exe), process_(false, limit, clock, input(), exe) {
     const GuestIovec vectors[6] = {{kScratch + 0x4000, 100}, {kScratch + 0x5ff8, 20}, {0, 0},
-                                   {kScratch + 0x810, 30},   {kScratch + 0x9000, 5},  {0x600ff0, 64}};
+                                   {kScratch + 0x810, 90},   {kScratch + 0x9000, 5},  {0x600ff0, 64}};
     for (Side* side : {&lane_, &process_}) {
       for (u64 i = 0; i < 4; ++i) put(*side, kScratch + 0x800 * i, vectors);
       put(*side, kScratch + 0x3f001, "/proc/self/exe");
-      put(*side, kScratch + 0x3f100, GuestItimerval{{0, 0}, {0, 40}});
+      put(*side, kScratch + 0x3f100, GuestItimerval{{0, 0}, {0, 2}});
       put(*side, kScratch + 0x3f200, u64{1} << 9);  // SIGUSR1
       put(*side, kScratch + 0x3f300, GuestTimespec{0, 5000});
       // Both signals that are sent have a handler.
