@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct Job {
   std::uint64_t index = 0;        // the caller's; its result carries it
   std::string program;            // the ELF file on the host; empty: the batch's
   std::vector<std::string> args;  // argv[1] and on
-  std::string input;              // all of stdin
+  std::shared_ptr<const std::string> input;  // all of stdin; null: nothing. Jobs may share it
 };
 
 struct JobResult {
