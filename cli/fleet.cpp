@@ -155,7 +155,9 @@ int run_fleet(Fleet& fleet, const FleetArguments& arguments, const Plan& plan, c
 }
 
 int fleet(const FleetArguments& arguments, const std::vector<std::string>& command) {
-  Ranks ranks;
+  auto joined = join_ranks();
+  if (!joined) return host_error("fleet: " + joined.error().message);
+  Ranks& ranks = **joined;
   // All ranks come to the same point, whatever goes wrong on one of them.
   auto plan = plan_of(arguments, command);
   auto results = plan && ranks.is_first()

@@ -3,35 +3,42 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
+#include "kvrm/result.h"
 #include "records.h"
 
 namespace kvrm::cli {
 
 class Ranks {
  public:
-  Ranks();  // joins the other ranks, where mpirun started this process and the build knows MPI
-  ~Ranks();
-  Ranks(const Ranks&) = delete;
-  Ranks& operator=(const Ranks&) = delete;
+  virtual ~Ranks() = default;
 
   unsigned rank() const { return rank_; }
   unsigned size() const { return size_; }
   bool is_first() const { return rank_ == 0; }
 
   // Whether all ranks are ready; every rank must ask.
-  bool agree(bool ready);
+  virtual bool agree(bool ready) = 0;
   // Gives rank 0's list to all.
-  void share(std::vector<std::uint64_t>& list);
+  virtual void share(std::vector<std::uint64_t>& list) = 0;
 
   // Runs `work` on every rank. The records it puts, from any thread but one at a time, go to `write` on rank 0, one at
   // a time. Returns when all ranks are done.
   using Put = std::function<void(Record&&)>;
-  void collect(const std::function<void(const Put&)>& work, const Put& write);
+  virtual void collect(const std::function<void(const Put&)>& work, const Put& write) = 0;
 
- private:
+ protected:
   unsigned rank_ = 0, size_ = 1;
 };
+
+// The ranks this process belongs to. MPI lives in a module of its own, kvrm-mpi.so beside the program or in
+// ../lib/kvrm, and only mpirun makes it load: programs started alone do not pay for it.
+Result<std::unique_ptr<Ranks>> join_ranks();
+
+// What the module gives out.
+inline constexpr const char* kMakeRanksName = "kvrm_make_ranks";
+using MakeRanks = Ranks* (*)();
 
 }  // namespace kvrm::cli

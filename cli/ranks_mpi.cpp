@@ -1,9 +1,8 @@
-// Ranks over MPI. Only the main thread talks to MPI; the work has a thread of its own.
+// The module kvrm-mpi.so: ranks over MPI. Only the main thread talks to MPI; the work has a thread of its own.
 #include <mpi.h>
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -18,13 +17,6 @@ namespace kvrm::cli {
 namespace {
 
 constexpr int kRecord = 1, kEnd = 2;  // message tags
-
-bool started_by_mpirun() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"}) {
-    if (std::getenv(name)) return true;
-  }
-  return false;
-}
 
 void put_text(std::string& message, const std::string& text) {
   const std::uint64_t size = text.size();
@@ -124,49 +116,47 @@ void receive_records(unsigned others, const Ranks::Put& write) {
   }
 }
 
+class MpiRanks final : public Ranks {
+ public:
+  MpiRanks() {
+    int provided = 0, rank = 0, size = 1;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    rank_ = static_cast<unsigned>(rank);
+    size_ = static_cast<unsigned>(size);
+  }
+  ~MpiRanks() override { MPI_Finalize(); }
+
+  bool agree(bool ready) override {
+    int all = ready ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return all != 0;
+  }
+
+  void share(std::vector<std::uint64_t>& list) override {
+    std::uint64_t size = list.size();
+    MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    list.resize(size);
+    MPI_Bcast(list.data(), static_cast<int>(size), MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  }
+
+  void collect(const std::function<void(const Put&)>& work, const Put& write) override {
+    if (!is_first()) return send_records(work);
+    std::mutex mutex;
+    const Put one_at_a_time = [&](Record&& record) {
+      const std::lock_guard lock(mutex);
+      write(std::move(record));
+    };
+    std::thread worker([&] { work(one_at_a_time); });
+    receive_records(size_ - 1, one_at_a_time);
+    worker.join();
+  }
+};
+
 }  // namespace
-
-Ranks::Ranks() {
-  if (!started_by_mpirun()) return;
-  int provided = 0, rank = 0, size = 1;
-  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  rank_ = static_cast<unsigned>(rank);
-  size_ = static_cast<unsigned>(size);
-}
-
-Ranks::~Ranks() {
-  int initialized = 0;
-  MPI_Initialized(&initialized);
-  if (initialized != 0) MPI_Finalize();
-}
-
-bool Ranks::agree(bool ready) {
-  int all = ready ? 1 : 0;
-  if (size_ > 1) MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  return all != 0;
-}
-
-void Ranks::share(std::vector<std::uint64_t>& list) {
-  if (size_ == 1) return;
-  std::uint64_t size = list.size();
-  MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-  list.resize(size);
-  MPI_Bcast(list.data(), static_cast<int>(size), MPI_UINT64_T, 0, MPI_COMM_WORLD);
-}
-
-void Ranks::collect(const std::function<void(const Put&)>& work, const Put& write) {
-  if (size_ == 1) return work(write);
-  if (!is_first()) return send_records(work);
-  std::mutex mutex;
-  const Put one_at_a_time = [&](Record&& record) {
-    const std::lock_guard lock(mutex);
-    write(std::move(record));
-  };
-  std::thread worker([&] { work(one_at_a_time); });
-  receive_records(size_ - 1, one_at_a_time);
-  worker.join();
-}
-
 }  // namespace kvrm::cli
+
+extern "C" __attribute__((visibility("default"))) kvrm::cli::Ranks* kvrm_make_ranks() {
+  return new kvrm::cli::MpiRanks();
+}
