@@ -174,7 +174,7 @@ TEST(Jobs, HostileNeighboursChangeNothing) {
   };
   const Program program = program_at(folder.add("digest", kDigest));
   JobLimits limits;
-  limits.instructions = 400'000;
+  limits.instructions = 1'500'000;
   limits.max_output = 10'000;
   std::vector<Job> jobs = distinct_jobs(48);
   auto machine = Machine::create(lanes(8));
