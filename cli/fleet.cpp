@@ -4,7 +4,10 @@
 #include <fmt/core.h>
 
 #include <atomic>
+#include <filesystem>
 #include <memory>
+#include <set>
+#include <system_error>
 
 #include "commands.h"
 #include "endings.h"
@@ -80,7 +83,13 @@ std::vector<std::uint64_t> left_to_do(std::size_t inputs, const std::vector<std:
   return left;
 }
 
-// Makes jobs of the inputs and runs them, so many at a time that their bytes fit in memory.
+std::uint64_t file_size(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  return error ? 0 : size;
+}
+
+// Makes jobs of the inputs and runs them, so many at a time that their bytes and programs fit in memory.
 Result<void> run_inputs(Fleet& fleet, const Plan& plan, const std::vector<std::uint64_t>& left, bool output_in_file,
                         const Ranks::Put& put) {
   constexpr std::size_t kMostJobs = std::size_t{1} << 20;
@@ -90,10 +99,12 @@ Result<void> run_inputs(Fleet& fleet, const Plan& plan, const std::vector<std::u
   };
   for (std::size_t at = 0; at < left.size() && !fleet.cancelled();) {
     std::vector<Job> jobs;
+    std::set<std::string> programs;
     for (std::uint64_t bytes = 0; at < left.size() && jobs.size() < kMostJobs && bytes < kMostBytes; ++at) {
       auto job = make_job(plan.inputs[left[at]], left[at]);
       if (job) {
         bytes += job->input ? job->input->size() : 0;
+        if (programs.insert(job->program).second) bytes += file_size(job->program);
         jobs.push_back(std::move(*job));
       } else {
         JobResult failed;

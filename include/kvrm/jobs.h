@@ -34,7 +34,8 @@ struct JobLimits {
   std::uint64_t max_output = std::uint64_t{16} << 20;                      // bytes kept per job and stream
 };
 
-// Gets each result as soon as it is there, in no particular order; called by one thread at a time.
+// Gets each result as soon as it is there, in no particular order; called by one thread at a time. It must not throw,
+// nor run the machine that calls it.
 using JobCallback = std::function<void(JobResult&&)>;
 
 }  // namespace kvrm
