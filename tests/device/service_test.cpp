@@ -183,8 +183,7 @@ TEST(Service, AbortFreesCallsThatWaitForALane) {
     asking.fetch_add(1);
     try {
       for (;;) memory.is_free(kBase, memory::kPageSize);
-    } catch (const cuda::LaneGone& gone) {
-      EXPECT_NE(std::string(gone.what()).find("does not answer"), std::string::npos);
+    } catch (const cuda::LaneGone&) {
       gave_up.fetch_add(1);
       throw;
     }

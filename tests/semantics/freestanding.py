@@ -6,8 +6,8 @@
 Whether a header is complete in itself does not depend on the compiler: clang for x86-64 gets each alone, the others
 get all of them together. With --all every compiler gets each alone.
 
-Then every row's meaning is instantiated: by g++ and clang for x86-64, and by clang for nvptx64 down to PTX, which
-ptxas assembles if it is installed.
+Then every row's meaning, every system call of lanes and every way they speak to others is instantiated: by g++ and
+clang for x86-64, and by clang for nvptx64 down to PTX, which ptxas assembles if it is installed.
 """
 
 import argparse
@@ -23,6 +23,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 ROOMS = ("base", "isa", "semantics")
 MEMORY_HEADERS = ("page.h", "areas.h", "policy.h", "flat.h", "paged.h")
+LINUX_HEADERS = (
+    "abi.h errors.h layout.h protection.h random.h times.h lane_process.h lane_context.h lane_map.h lane_pages.h lane_time.h "
+    "lane_identity.h lane_system.h lane_vectors.h lane_files.h lane_calls.h"
+).split()
+DEVICE_HEADERS = ("mailbox.h", "output_ring.h")
+# What is instantiated down to PTX: every row of the table, every call a lane answers by itself, every way it has to
+# speak to others.
+INSTANTIATED = ("every_row.cpp", "every_call.cpp", "every_exchange.cpp")
 HOSTED = {"isa/disassemble.h"}  # the disassembler works with strings, on the host only
 WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror".split()
 PTXAS = ("ptxas", "/usr/local/cuda/bin/ptxas")
@@ -31,6 +39,8 @@ PTXAS = ("ptxas", "/usr/local/cuda/bin/ptxas")
 def freestanding_headers():
     found = [path for room in ROOMS for path in (SOURCE / "src" / room).glob("*.h")]
     found += [SOURCE / "src/memory" / name for name in MEMORY_HEADERS]
+    found += [SOURCE / "src/linux" / name for name in LINUX_HEADERS]
+    found += [SOURCE / "src/device/lanes" / name for name in DEVICE_HEADERS]
     names = sorted(path.relative_to(SOURCE / "src").as_posix() for path in found)
     return [name for name in names if name not in HOSTED]
 
@@ -70,41 +80,41 @@ def check_headers(arguments, folder, lines):
     return not bad
 
 
-def check_rows(arguments, lines):
+def check_instances(arguments, lines):
     """g++ with optimisation, which finds more to warn about; clang need only instantiate, PTX is made below."""
-    source = str(HERE / "every_row.cpp")
     commands = []
     for name, line in lines:
         if "nvptx" not in name:
             effort = ["-O1", "-c", "-o", os.devnull] if "g++" in name else ["-fsyntax-only"]
-            commands.append((name, [*line, *effort, source]))
+            for source in INSTANTIATED:
+                commands.append(((source, name), [*line, *effort, str(HERE / source)]))
     bad = [item for item in compilers.run_all(commands, arguments.jobs) if item[1]]
-    for compiler, _, output in bad:
-        print(f"\nthe rows do not compile ({compiler}):\n{output}")
+    for (source, compiler), _, output in bad:
+        print(f"\n{source} does not compile ({compiler}):\n{output}")
     return not bad
 
 
-def check_ptx(arguments, folder, lines):
-    """The PTX of every row calls nothing that is not there, and ptxas takes it."""
-    ptx = folder / "every_row.ptx"
+def check_ptx(arguments, folder, lines, source):
+    """The PTX calls nothing that is not there, and ptxas takes it."""
+    ptx = folder / f"{source}.ptx"
     (command,) = (line for name, line in lines if "nvptx" in name)
-    command = [*command, "-O2", "-S", str(HERE / "every_row.cpp"), "-o", str(ptx)]
+    command = [*command, "-O2", "-S", str(HERE / source), "-o", str(ptx)]
     [(_, status, output)] = compilers.run_all([("ptx", command)], 1)
     if status:
-        print(f"\nthe rows do not compile for nvptx64:\n{output}")
+        print(f"\n{source} does not compile for nvptx64:\n{output}")
         return False
     missing = re.findall(r"^\.extern .*$", ptx.read_text(), re.M)
     if missing:
-        print("\nthe PTX needs functions that do not exist on a GPU:\n  " + "\n  ".join(missing))
+        print(f"\nthe PTX of {source} needs functions that do not exist on a GPU:\n  " + "\n  ".join(missing))
         return False
     ptxas = compilers.find_tool(*PTXAS)
     if not ptxas:
         print("freestanding: no ptxas here, the PTX is not assembled")
         return True
     # -c: functions without a kernel are kept.
-    command = [ptxas, "-arch=sm_90", "-c", "-o", str(folder / "every_row.cubin"), str(ptx)]
+    command = [ptxas, "-arch=sm_90", "-c", "-o", str(folder / f"{source}.cubin"), str(ptx)]
     [(_, status, output)] = compilers.run_all([("ptxas", command)], 1)
-    print(f"\nptxas refuses the rows:\n{output}" if status else "freestanding: ptxas takes every row")
+    print(f"\nptxas refuses {source}:\n{output}" if status else f"freestanding: ptxas takes {source}")
     return status == 0
 
 
@@ -121,8 +131,8 @@ def main():
         folder = pathlib.Path(temporary)
         results = [
             check_headers(arguments, folder, lines),
-            check_rows(arguments, lines),
-            check_ptx(arguments, folder, lines),
+            check_instances(arguments, lines),
+            *(check_ptx(arguments, folder, lines, source) for source in INSTANTIATED),
         ]
     sys.exit(0 if all(results) else 1)
 
