@@ -34,15 +34,8 @@ enum class Trap : u32 {
 
 enum class Access : u32 { kRead = 1, kWrite = 2, kExecute = 4 };
 
-// Where the vector registers live. A driver for which they are too large to keep beside the rest of the state says so
-// before it includes anything: KVRM_VECTORS_ELSEWHERE makes `q` a pointer to them, with the same use.
-#ifdef KVRM_VECTORS_ELSEWHERE
-#define KVRM_VECTOR_FILE U128* q
-#else
-#define KVRM_VECTOR_FILE U128 q[32]
-#endif
-
-struct Cpu {
+template <class Vectors>
+struct BasicCpu {
   u64 x[kGeneralSlots];
   u64 pc;
   // Condition flags, each 0 or 1.
@@ -51,7 +44,7 @@ struct Cpu {
   u32 fpsr;
   u32 fault_access;   // an Access, for the memory traps
   u64 fault_address;  // for the memory traps; the immediate for BRK and HLT
-  KVRM_VECTOR_FILE;   // V0-V31
+  Vectors q;          // V0-V31
   u64 tpidr_el0;
   u64 tpidrro_el0;
   // The exclusive monitor: armed when exclusive_size is not zero. The value is what the load saw.
@@ -63,6 +56,15 @@ struct Cpu {
   // before every row of the class system; by default one retired instruction is one nanosecond.
   u64 clock_ns;
 };
+
+// The state in one piece. A driver for which the vector registers are too large to keep beside the rest says so before
+// it includes anything: KVRM_VECTORS_ELSEWHERE makes `q` a pointer to them, with the same use.
+using WholeCpu = BasicCpu<U128[32]>;
+#ifdef KVRM_VECTORS_ELSEWHERE
+using Cpu = BasicCpu<U128*>;
+#else
+using Cpu = WholeCpu;
+#endif
 
 // NZCV as the architecture packs it, in bits 31..28.
 constexpr u32 pack_nzcv(const Cpu& cpu) {

@@ -14,40 +14,16 @@ struct Resident {
   memory::LaneTranslation recent[memory::kLaneTranslations];
 };
 
-inline void load_registers(Cpu& cpu, const Registers& from) {
-  for (u32 i = 0; i < kGeneralSlots; ++i) cpu.x[i] = from.x[i];
-  for (u32 i = 0; i < 32; ++i) cpu.q[i] = from.q[i];
-  cpu.pc = from.pc;
-  unpack_nzcv(cpu, from.nzcv);
-  cpu.fpcr = from.fpcr;
-  cpu.fpsr = from.fpsr;
-  cpu.ssbs = from.ssbs;
-  cpu.tpidr_el0 = from.tpidr_el0;
-  cpu.tpidrro_el0 = from.tpidrro_el0;
-  cpu.exclusive_address = from.exclusive_address;
-  cpu.exclusive_size = static_cast<u32>(from.exclusive_size);
-  cpu.exclusive_value = from.exclusive_value;
-  cpu.fault_address = from.fault_address;
-  cpu.fault_access = static_cast<u32>(from.fault_access);
-  cpu.clock_ns = from.clock_ns;
+// Between the registers of a resident lane and those that rest in device memory.
+inline void load_registers(Cpu& to, const WholeCpu& from) {
+  for (u32 i = 0; i < kGeneralSlots; ++i) to.x[i] = from.x[i];
+  for (u32 i = 0; i < 32; ++i) to.q[i] = from.q[i];
+  detail::copy_rest(from, to);
 }
-
-inline void save_registers(Registers& to, const Cpu& cpu) {
-  for (u32 i = 0; i < kGeneralSlots; ++i) to.x[i] = cpu.x[i];
-  for (u32 i = 0; i < 32; ++i) to.q[i] = cpu.q[i];
-  to.pc = cpu.pc;
-  to.nzcv = pack_nzcv(cpu);
-  to.fpcr = cpu.fpcr;
-  to.fpsr = cpu.fpsr;
-  to.ssbs = cpu.ssbs;
-  to.tpidr_el0 = cpu.tpidr_el0;
-  to.tpidrro_el0 = cpu.tpidrro_el0;
-  to.exclusive_address = cpu.exclusive_address;
-  to.exclusive_size = cpu.exclusive_size;
-  to.exclusive_value = cpu.exclusive_value;
-  to.fault_address = cpu.fault_address;
-  to.fault_access = cpu.fault_access;
-  to.clock_ns = cpu.clock_ns;
+inline void save_registers(WholeCpu& to, const Cpu& from) {
+  for (u32 i = 0; i < kGeneralSlots; ++i) to.x[i] = from.x[i];
+  for (u32 i = 0; i < 32; ++i) to.q[i] = from.q[i];
+  detail::copy_rest(from, to);
 }
 
 class Attendant {
@@ -121,7 +97,9 @@ class Attendant {
     end.private_pages = lane_.space.private_pages;
     save_registers(end.registers, cpu_);
   }
-  // Reports a stopped lane's job, if it had one, and begins the next. False: there is none.
+  // Reports a stopped lane's job, if it had one.
+  KVRM_COLD void finish_job();
+  // Begins the next one. False: there is none.
   KVRM_COLD bool next_job();
 
  private:
@@ -276,14 +254,17 @@ inline void Attendant::begin(u32 number) {
   }
 }
 
+inline void Attendant::finish_job() {
+  if (lane_.job == kNoJob) return;
+  report(lane_.job);
+  // The host may read the end once it sees the number.
+  const u32 place = sync::add<sync::kRelaxed, sync::kDevice>(launch_.next_finished, 1u);
+  sync::store<sync::kRelease, sync::kSystem>(&launch_.finished[place], lane_.job + 1);
+  lane_.job = kNoJob;
+}
+
 inline bool Attendant::next_job() {
-  if (lane_.job != kNoJob) {
-    report(lane_.job);
-    // The host may read the end once it sees the number.
-    const u32 place = sync::add<sync::kRelaxed, sync::kDevice>(launch_.next_finished, 1u);
-    sync::store<sync::kRelease, sync::kSystem>(&launch_.finished[place], lane_.job + 1);
-    lane_.job = kNoJob;
-  }
+  finish_job();
   const u32 number = sync::add<sync::kRelaxed, sync::kDevice>(launch_.next_job, 1u);
   if (number >= launch_.job_count) {
     memory_.clear();

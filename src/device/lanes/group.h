@@ -174,9 +174,14 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, R
       if (cancelled && status != Status::kStopped) with_attendant([&] { attendant.cancel(); });
     }
   }
-  with_attendant([] {});
+  with_attendant([&] {
+    if (launch.orders) {
+      attendant.report(lane.number);
+    } else {
+      attendant.finish_job();
+    }
+  });
   sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before);
-  if (launch.orders) attendant.report(lane.number);
   save_registers(lane.registers, cpu);
 }
 

@@ -11,23 +11,6 @@
 
 namespace kvrm::device::lanes {
 
-// The registers as they rest in device memory. The vector registers are apart, as in the mailbox.
-struct Registers {
-  u64 x[kGeneralSlots];
-  u64 pc;
-  u32 nzcv;
-  u32 fpcr, fpsr;
-  u32 ssbs;
-  u64 tpidr_el0, tpidrro_el0;
-  u64 exclusive_address;
-  u64 exclusive_size;
-  U128 exclusive_value;
-  u64 fault_address;
-  u64 fault_access;
-  u64 clock_ns;
-  U128 q[32];
-};
-
 enum class Status : u32 {
   kStopped,    // nothing to do; Stop says why
   kRunning,
@@ -59,7 +42,7 @@ inline constexpr u32 kNoJob = ~0u;
 
 // One lane, in device memory. The host prepares it; between launches it is the lane.
 struct Lane {
-  Registers registers;
+  WholeCpu registers;
   memory::LaneSpace space;
   linux_abi::LaneProcess process;
   OutputProgress output;
@@ -91,7 +74,7 @@ struct Start {
   u32 is_process;  // a Linux program; otherwise a raw lane
   const StartPage* pages;
   u64 page_count;
-  Registers registers;
+  WholeCpu registers;
   // Of a program.
   linux_abi::LaneProcess process;
   linux_abi::GuestStat stats[3];  // what fstat says of the standard files
@@ -115,7 +98,7 @@ struct JobEnd {
   u64 retired;  // by the job, or by the lane in this launch
   u64 kernel_calls, host_calls;
   u64 private_pages;
-  Registers registers;
+  WholeCpu registers;
 };
 
 // Everything a kernel is told. Pointers are the device's.

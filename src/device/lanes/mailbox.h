@@ -106,7 +106,7 @@ struct alignas(128) Slot {
   Request request;
   Command command;
   Reply reply;
-  Cpu cpu;
+  WholeCpu cpu;
   u64 process[kMostProcessWords];
   alignas(16) u8 data[kDataBytes];
 };

@@ -1,0 +1,27 @@
+// A GPU with our kernels on it.
+#pragma once
+
+#include <memory>
+
+#include "device/cuda/driver.h"
+#include "device/cuda/module_cache.h"
+
+namespace kvrm::device::cuda {
+
+struct Gpu {
+  ContextPointer context;
+  Kernel kernel;
+  Function run, prepare, serve;
+  unsigned blocks = 0;  // of kBlockThreads threads, as many as are resident at once
+
+  static constexpr unsigned kBlockThreads = 128;
+  static Result<std::shared_ptr<const Gpu>> open(int ordinal, const ProgressCallback& progress = {});
+  unsigned warps() const { return blocks * (kBlockThreads / 32); }
+  unsigned most_lanes() const { return blocks * kBlockThreads; }  // that run at the same time
+};
+using GpuPointer = std::shared_ptr<const Gpu>;
+
+// Shared memory for the fast state of one lane.
+unsigned resident_bytes();
+
+}  // namespace kvrm::device::cuda

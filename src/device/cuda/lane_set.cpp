@@ -1,0 +1,385 @@
+#include "device/cuda/lane_set.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <thread>
+
+#include "device/cuda/remote_memory.h"
+
+namespace kvrm::device::cuda {
+namespace {
+
+using memory::kPageSize;
+
+constexpr u32 kSlots = 1024;                    // of the mailbox
+constexpr u64 kRingBytes = u64{16} << 20;       // of the output ring
+constexpr u64 kMostFrameBytes = u64{56} << 30;  // a machine leaves room for others
+constexpr u32 kUsualTables = 24;                // of a group: what a program of ordinary shape touches
+
+// Words that lanes count in. They lie far apart: each is busy.
+enum Counter : u32 { kNextJob, kNextFinished, kRingHead, kKnownTail, kFreeSlots, kCounters };
+constexpr u64 kCounterBytes = 256;
+
+u64 divided_up(u64 value, u64 by) { return (value + by - 1) / by; }
+
+}  // namespace
+
+Result<std::unique_ptr<LaneSet>> LaneSet::create(GpuPointer gpu, const Plan& plan) {
+  std::unique_ptr<LaneSet> set(new LaneSet(std::move(gpu), plan));
+  if (auto done = set->allocate(); !done) return done.error();
+  if (auto done = set->prepare(); !done) return done.error();
+  return set;
+}
+
+Result<void> LaneSet::upload(DeviceAddress to, const void* from, std::size_t bytes) const {
+  if (bytes == 0) return {};
+  if (auto done = copies_.upload(to, from, bytes); !done) return done.error();
+  return copies_.wait();
+}
+
+template <class T>
+Result<void> LaneSet::put(DeviceBuffer& buffer, const std::vector<T>& items, const char* what) {
+  const std::size_t bytes = items.size() * sizeof(T);
+  if (bytes > buffer.size()) {
+    auto bigger = DeviceBuffer::allocate(gpu_->context, bytes, what);
+    if (!bigger) return bigger.error();
+    buffer = std::move(*bigger);
+  }
+  return upload(buffer.address(), items.data(), bytes);
+}
+
+Result<void> LaneSet::allocate() {
+  const ContextPointer& context = gpu_->context;
+  auto stream = Stream::create(context);
+  auto copies = Stream::create(context);
+  if (!stream) return stream.error();
+  if (!copies) return copies.error();
+  stream_ = std::move(*stream);
+  copies_ = std::move(*copies);
+
+  // As few lanes in a warp as the GPU has room for: lanes that share a warp wait for each other when they diverge.
+  while (group_shift_ < 5 && plan_.lanes >> group_shift_ > gpu_->warps()) ++group_shift_;
+  groups_ = static_cast<u32>(divided_up(plan_.lanes, u64{1} << group_shift_));
+  padded_lanes_ = groups_ << group_shift_;
+  area_capacity_ = std::max(plan_.most_areas + memory::Areas::kMostGrowth,
+                            std::clamp<u32>((1u << 22) / plan_.lanes, 64, memory::kMostAreas + 8));
+
+  auto room = context->memory();
+  if (!room) return room.error();
+  const u64 slab = kPageSize << group_shift_;
+  const u64 wanted = plan_.memory_limit > kMostFrameBytes / plan_.lanes ? kMostFrameBytes
+                                                                          : plan_.memory_limit * padded_lanes_;
+  const u64 frames = std::max<u64>(1, std::min<u64>(wanted, room->free / 10 * 7) / slab);
+  // Tables for what the pool can hold, and some for every group.
+  const u64 page_limit = plan_.memory_limit / kPageSize;
+  const u64 tables_of_group = kUsualTables + divided_up(std::min(page_limit, frames), memory::kTablePages);
+  const u64 table_bytes = memory::group_table_bytes(group_shift_);
+  const u64 tables = std::min<u64>({groups_ * tables_of_group, groups_ * u64{kUsualTables} + 2 * frames,
+                               std::max<u64>(groups_ * u64{kUsualTables}, (u64{2} << 30) / table_bytes)});
+  directory_slots_ = std::bit_ceil(static_cast<u32>(
+      std::clamp<u64>(2 * tables_of_group, 64, std::max<u64>(256, (u64{1} << 22) / groups_))));
+
+  struct Wish {
+    DeviceBuffer* buffer;
+    u64 bytes;
+    const char* what;
+    bool zero;
+  };
+  const Wish wishes[] = {
+      {&lanes_, padded_lanes_ * sizeof(lanes::Lane), "the lanes", true},
+      {&world_, sizeof(memory::LaneWorld), "the pools", true},
+      {&tables_, tables * table_bytes, "the page tables", true},
+      {&table_links_, tables * sizeof(u32), "the page tables", false},
+      {&directories_, u64{groups_} * directory_slots_ * sizeof(u64), "the page directories", true},
+      {&areas_, u64{padded_lanes_} * area_capacity_ * sizeof(memory::Area), "the memory maps", false},
+      {&zeros_, kPageSize, "a page", true},
+      {&counters_, kCounters * kCounterBytes + kSlots / 8, "the counters", true},
+      {&orders_, padded_lanes_ * sizeof(lanes::Order), "the lanes' orders", true},
+      {&launch_, sizeof(lanes::Launch), "the launch", true},
+      {&frames_, frames * slab, "the lanes' private pages", false},
+      {&frame_links_, frames * sizeof(u32), "the lanes' private pages", false},
+  };
+  for (const Wish& wish : wishes) {
+    auto buffer = DeviceBuffer::allocate(context, wish.bytes, wish.what);
+    if (!buffer) return buffer.error();
+    *wish.buffer = std::move(*buffer);
+    if (!wish.zero) continue;
+    if (auto filled = stream_.fill(wish.buffer->address(), 0, wish.bytes); !filled) return filled.error();
+  }
+  struct PinnedWish {
+    PinnedBuffer* buffer;
+    u64 bytes;
+    const char* what;
+  };
+  const PinnedWish pinned[] = {
+      {&flags_, kSlots * sizeof(u32), "the mailbox"},
+      {&slots_, kSlots * sizeof(lanes::Slot), "the mailbox"},
+      {&ring_, kRingBytes, "the output ring"},
+      {&words_, 4096, "the words shared with the host"},
+      {&progress_, padded_lanes_ * sizeof(u64), "the lanes' progress"},
+  };
+  for (const PinnedWish& wish : pinned) {
+    auto buffer = PinnedBuffer::allocate(context, wish.bytes, wish.what);
+    if (!buffer) return buffer.error();
+    *wish.buffer = std::move(*buffer);
+  }
+  memory::LaneWorld world{};
+  world.frames = {reinterpret_cast<u8*>(frames_.address()), slab, static_cast<u32>(frames), 0, 0,
+                  reinterpret_cast<u32*>(frame_links_.address()), 0};
+  world.tables = {reinterpret_cast<u8*>(tables_.address()), table_bytes, static_cast<u32>(tables), 0, 0,
+                  reinterpret_cast<u32*>(table_links_.address()), 0};
+  world.zeros = reinterpret_cast<const u8*>(zeros_.address());
+  world.group_shift = group_shift_;
+  world.directory_slots = directory_slots_;
+  if (auto waited = stream_.wait(); !waited) return waited.error();
+  return upload(world_.address(), &world, sizeof(world));
+}
+
+lanes::Mailbox LaneSet::host_mailbox() const {
+  return {flags_.as<u32>(), slots_.as<lanes::Slot>(), nullptr, kSlots};
+}
+
+// The words in pinned memory: the ring's tail, and the cancel flag on a line of its own.
+lanes::OutputRing LaneSet::host_ring() const {
+  return {ring_.as<u64>(), kRingBytes, lanes::kMostInRecord, words_.as<u64>(), nullptr, nullptr};
+}
+
+lanes::Launch LaneSet::describe() const {
+  const auto counter = [&](Counter which) { return counters_.address() + which * kCounterBytes; };
+  lanes::Launch launch{};
+  launch.lanes = reinterpret_cast<lanes::Lane*>(lanes_.address());
+  launch.world = reinterpret_cast<memory::LaneWorld*>(world_.address());
+  launch.directories = reinterpret_cast<u64*>(directories_.address());
+  launch.areas = reinterpret_cast<memory::Area*>(areas_.address());
+  launch.lane_count = padded_lanes_;
+  launch.group_shift = group_shift_;
+  launch.area_capacity = area_capacity_;
+  launch.page_limit = static_cast<u32>(std::min<u64>(plan_.memory_limit / kPageSize, ~u32{0}));
+  launch.job_count = job_count_;
+  launch.images = reinterpret_cast<const u8*>(images_.address());
+  launch.image_bytes = image_bytes_;
+  launch.decoded = reinterpret_cast<interpreter::WordEntry*>(decoded_.address());
+  launch.mailbox = {reinterpret_cast<u32*>(flags_.address()), reinterpret_cast<lanes::Slot*>(slots_.address()),
+                    reinterpret_cast<u32*>(counter(kFreeSlots)), kSlots};
+  launch.output = {reinterpret_cast<u64*>(ring_.address()), kRingBytes,
+                   lanes::kMostInRecord,                    reinterpret_cast<u64*>(words_.address()),
+                   reinterpret_cast<u64*>(counter(kRingHead)), reinterpret_cast<u64*>(counter(kKnownTail))};
+  launch.jobs = reinterpret_cast<const lanes::LaunchJob*>(jobs_.address());
+  launch.ends = reinterpret_cast<lanes::JobEnd*>(job_ends_.address());
+  launch.next_job = reinterpret_cast<u32*>(counter(kNextJob));
+  launch.next_finished = reinterpret_cast<u32*>(counter(kNextFinished));
+  launch.finished = reinterpret_cast<u32*>(finished_.address());
+  launch.cancel = reinterpret_cast<const u32*>(words_.address() + 256);
+  launch.progress = reinterpret_cast<u64*>(progress_.address());
+  return launch;
+}
+
+Result<void> LaneSet::prepare() {
+  const std::vector<u32> all_free(kSlots / 32, ~0u);
+  if (auto done = upload(counters_.address() + kFreeSlots * kCounterBytes, all_free.data(), kSlots / 8); !done)
+    return done.error();
+  const lanes::Launch launch = describe();
+  if (auto done = upload(launch_.address(), &launch, sizeof(launch)); !done) return done.error();
+  constexpr unsigned kThreads = 256;
+  const unsigned blocks = static_cast<unsigned>(divided_up(padded_lanes_, kThreads));
+  if (auto done = gpu_->prepare.launch(stream_, {.grid = blocks, .block = kThreads}, launch_.address()); !done)
+    return done.error();
+  drain_ = std::make_unique<OutputDrain>(host_ring());
+  return stream_.wait();
+}
+
+Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput> jobs) {
+  const ContextPointer& context = gpu_->context;
+  const auto allocate = [&](DeviceBuffer& buffer, u64 bytes, const char* what) -> Result<void> {
+    if (bytes <= buffer.size()) return {};
+    buffer = DeviceBuffer();
+    auto fresh = DeviceBuffer::allocate(context, bytes, what);
+    if (!fresh) return fresh.error();
+    buffer = std::move(*fresh);
+    return {};
+  };
+  image_bytes_ = starts.image_bytes();
+  const u64 decoded_bytes = (image_bytes_ / 4 + 1) * sizeof(interpreter::WordEntry);
+  if (auto done = allocate(images_, image_bytes_ + 16, "the programs"); !done) return done;
+  if (auto done = allocate(decoded_, decoded_bytes, "the decoded programs"); !done) return done;
+  if (auto done = stream_.fill(decoded_.address(), 0, decoded_bytes); !done) return done;
+  u64 at = images_.address();
+  for (const auto& image : starts.images()) {
+    if (auto done = upload(at, image->page(0), image->padded_size()); !done) return done;
+    at += image->padded_size();
+  }
+  if (auto done = put(pages_, starts.page_bytes(), "the programs' pages"); !done) return done;
+  if (auto done = put(names_, std::vector<char>(starts.names().begin(), starts.names().end()), "names"); !done)
+    return done;
+  if (auto done = allocate(start_areas_, starts.area_count() * sizeof(memory::Area), "the memory maps"); !done)
+    return done;
+  if (auto done = allocate(start_pages_, starts.start_page_count() * sizeof(lanes::StartPage), "the memory maps"); !done)
+    return done;
+  const StartSet::Placed placed = starts.placed_at(
+      {images_.address(), pages_.address(), start_areas_.address(), start_pages_.address(), names_.address()});
+  if (auto done = put(start_areas_, placed.areas, "the memory maps"); !done) return done;
+  if (auto done = put(start_pages_, placed.pages, "the memory maps"); !done) return done;
+  if (auto done = put(starts_, placed.starts, "the programs' starts"); !done) return done;
+
+  // Inputs that several jobs share are there once.
+  std::vector<u8> inputs;
+  std::vector<u64> offsets;
+  std::map<const u8*, u64> known;
+  for (const LaneJobInput& job : jobs) {
+    const auto [found, is_new] = known.emplace(job.input.data(), inputs.size());
+    if (is_new) inputs.insert(inputs.end(), job.input.begin(), job.input.end());
+    offsets.push_back(job.input.empty() ? 0 : found->second);
+  }
+  if (auto done = put(inputs_, inputs, "the jobs' inputs"); !done) return done;
+  std::vector<lanes::LaunchJob> list;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    list.push_back({reinterpret_cast<const lanes::Start*>(starts_.address()) + jobs[i].start,
+                    reinterpret_cast<const u8*>(inputs_.address() + offsets[i]), jobs[i].input.size()});
+  }
+  if (auto done = put(jobs_, list, "the jobs"); !done) return done;
+  job_count_ = static_cast<u32>(jobs.size());
+  const u64 ends = std::max<u64>(job_count_, padded_lanes_);
+  if (auto done = allocate(job_ends_, ends * sizeof(lanes::JobEnd), "the jobs' results"); !done) return done;
+  ends_.resize(ends);
+  if (finished_.size() < job_count_ * sizeof(u32)) {
+    auto finished = PinnedBuffer::allocate(context, job_count_ * sizeof(u32), "the jobs' results");
+    if (!finished) return finished.error();
+    finished_ = std::move(*finished);
+  }
+  return stream_.wait();
+}
+
+void LaneSet::drain_output() {
+  const std::lock_guard lock(drain_mutex_);
+  if (hooks_) drain_->drain(hooks_->output);
+}
+
+// Brings over the ends of the jobs that finished since the last time.
+Result<void> LaneSet::collect_ends(const Hooks& hooks, u32& seen) {
+  constexpr u32 kFew = 32;
+  std::vector<u32> numbers;
+  while (seen < job_count_) {
+    const u32 number = sync::load<sync::kAcquire, sync::kSystem>(finished_.as<u32>() + seen);
+    if (number == 0) break;
+    numbers.push_back(number - 1);
+    ++seen;
+  }
+  if (numbers.empty()) return {};
+  const auto fetch = [&](u32 first, u32 last) {
+    return copies_.download(&ends_[first], job_ends_.address() + first * sizeof(lanes::JobEnd),
+                            u64{last - first + 1} * sizeof(lanes::JobEnd));
+  };
+  if (numbers.size() <= kFew) {
+    for (const u32 number : numbers) {
+      if (auto done = fetch(number, number); !done) return done;
+    }
+  } else {
+    const auto [first, last] = std::ranges::minmax(numbers);
+    if (auto done = fetch(first, last); !done) return done;
+  }
+  if (auto done = copies_.wait(); !done) return done;
+  drain_output();  // what they wrote before they ended
+  hooks.finished(numbers);
+  return {};
+}
+
+// While the kernel runs.
+Result<void> LaneSet::watch(const Hooks& hooks, Service& service) {
+  using namespace std::chrono_literals;
+  u32 seen = 0;
+  auto wait = 20us;
+  auto next_look = std::chrono::steady_clock::now();
+  bool cancelled = false;
+  for (;;) {
+    auto done = stream_.wait_for(wait);
+    if (!done) return done.error();
+    drain_output();
+    if (hooks.cancel && hooks.cancel->load(std::memory_order_relaxed) && !cancelled) {
+      cancelled = true;
+      service.cancel();
+      sync::store<sync::kRelease, sync::kSystem>(words_.as<u32>() + 64, 1u);
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (*done || now >= next_look) {
+      next_look = now + 25ms;
+      u64 instructions = 0;
+      for (u32 i = 0; i < padded_lanes_; ++i) {
+        instructions += sync::load<sync::kRelaxed, sync::kSystem>(progress_.as<u64>() + i);
+      }
+      if (hooks.progress) hooks.progress(instructions);
+      if (hooks.finished) {
+        if (auto collected = collect_ends(hooks, seen); !collected) return collected;
+      }
+    }
+    if (*done) return {};
+    wait = std::min<std::chrono::microseconds>(wait * 2, 500us);
+  }
+}
+
+Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
+  std::memset(progress_.host(), 0, progress_.size());
+  std::memset(finished_.host(), 0, finished_.size());
+  words_.as<u32>()[64] = 0;
+  const u32 zero = 0;
+  for (const Counter which : {kNextJob, kNextFinished}) {
+    if (auto done = upload(counters_.address() + which * kCounterBytes, &zero, sizeof(zero)); !done) return done;
+  }
+  lanes::Launch launch = describe();
+  launch.budget = run.budget;
+  launch.meet = run.meet;
+  launch.turn = run.turn;
+  launch.raw_calls = run.raw_calls;
+  if (!run.orders.empty()) {
+    launch.orders = reinterpret_cast<const lanes::Order*>(orders_.address());
+    if (auto done = upload(orders_.address(), run.orders.data(), run.orders.size_bytes()); !done) return done;
+  }
+  if (auto done = upload(launch_.address(), &launch, sizeof(launch)); !done) return done;
+
+  // Few lanes spread over the multiprocessors, many fill them.
+  const unsigned threads = group_shift_ == 0 ? 32 : Gpu::kBlockThreads;
+  const unsigned blocks = std::min(static_cast<unsigned>(divided_up(groups_, threads / 32)),
+                                   group_shift_ == 0 ? gpu_->warps() : gpu_->blocks);
+  hooks_ = &hooks;
+  ++launches_;
+  Service service(host_mailbox(), hooks.serve);
+  auto ran = gpu_->run.launch(stream_, {.grid = blocks, .block = threads, .shared_bytes = threads * resident_bytes()},
+                              launch_.address());
+  if (ran) ran = watch(hooks, service);
+  if (ran) {
+    service.stop();
+  } else {
+    service.abort();
+  }
+  drain_output();
+  hooks_ = nullptr;
+  const ServiceStatistics calls = service.statistics();
+  calls_.system_calls += calls.system_calls;
+  calls_.faults += calls.faults;
+  calls_.ticks += calls.ticks;
+  calls_.commands += calls.commands;
+  if (!ran) return ran;
+  if (drain_->broken()) return Error{"the GPU's output made no sense: the device may be broken"};
+  if (run.orders.empty()) return {};
+  if (auto done = copies_.download(ends_.data(), job_ends_.address(), padded_lanes_ * sizeof(lanes::JobEnd)); !done)
+    return done;
+  return copies_.wait();
+}
+
+Result<void> LaneSet::with_memory(u32 lane, const std::function<void(memory::GuestMemory&)>& work) {
+  const lanes::Mailbox mailbox = host_mailbox();
+  sync::store<sync::kRelaxed, sync::kSystem>(mailbox.flags, u32{lanes::kServing});
+  if (auto done = gpu_->serve.launch(stream_, {.grid = 1, .block = 1}, launch_.address(), lane); !done) return done;
+  const std::atomic<bool> gone = false;
+  RemoteMemory memory(mailbox, 0, gone);
+  work(memory);
+  mailbox.slots[0].reply = {};
+  sync::store<sync::kRelease, sync::kSystem>(mailbox.flags, u32{lanes::kReply});
+  return stream_.wait();
+}
+
+Result<void> LaneSet::set_registers(u32 lane, const Cpu& cpu) {
+  return upload(lanes_.address() + lane * sizeof(lanes::Lane) + offsetof(lanes::Lane, registers), &cpu, sizeof(cpu));
+}
+
+}  // namespace kvrm::device::cuda

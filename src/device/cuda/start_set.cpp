@@ -1,0 +1,93 @@
+#include "device/cuda/start_set.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+namespace kvrm::device::cuda {
+
+using memory::kPageSize;
+
+u64 StartSet::place_image(const std::shared_ptr<const memory::Image>& image) {
+  const auto [found, is_new] = image_offsets_.emplace(image.get(), image_bytes_);
+  if (is_new) {
+    images_.push_back(image);
+    image_bytes_ += image->padded_size();
+  }
+  return found->second;
+}
+
+u64 StartSet::place_page(const u8* bytes) {
+  const u64 hash = std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes), kPageSize});
+  const auto [first, last] = page_offsets_.equal_range(hash);
+  for (auto found = first; found != last; ++found) {
+    if (std::memcmp(page_bytes_.data() + found->second, bytes, kPageSize) == 0) return found->second;
+  }
+  const u64 offset = page_bytes_.size();
+  page_bytes_.insert(page_bytes_.end(), bytes, bytes + kPageSize);
+  page_offsets_.emplace(hash, offset);
+  return offset;
+}
+
+u32 StartSet::add(const Contents& contents) {
+  Planned planned{contents, {}, names_.size()};
+  names_ += contents.program;
+  for (const auto& area : contents.areas) {
+    if (area.image) (void)place_image(area.image);
+  }
+  for (const auto& page : contents.pages) {
+    if (!contents.common) {
+      planned.offsets.push_back(place_page(page.bytes));
+      continue;
+    }
+    // One page for all, whatever it holds: it will be written.
+    const auto [found, is_new] = common_pages_.emplace(page.address, page_bytes_.size());
+    if (is_new) page_bytes_.insert(page_bytes_.end(), page.bytes, page.bytes + kPageSize);
+    planned.offsets.push_back(found->second);
+  }
+  most_areas_ = std::max(most_areas_, static_cast<u32>(contents.areas.size()));
+  area_count_ += contents.areas.size();
+  start_page_count_ += contents.pages.size();
+  starts_.push_back(std::move(planned));
+  return size() - 1;
+}
+
+StartSet::Placed StartSet::placed_at(const Bases& bases) const {
+  Placed placed;
+  for (const Planned& planned : starts_) {
+    const Contents& contents = planned.contents;
+    lanes::Start start{};
+    start.areas = reinterpret_cast<const memory::Area*>(bases.areas + placed.areas.size() * sizeof(memory::Area));
+    start.area_count = static_cast<u32>(contents.areas.size());
+    for (const auto& area : contents.areas) {
+      memory::Area one{area.start, area.end, area.protection, 0, 0, 0};
+      if (area.image) {
+        // What lies behind the image's end shows zeros; the loader maps no such pages.
+        one.flags = memory::kAreaSource;
+        one.source = bases.images + image_offsets_.at(area.image.get()) + area.offset;
+        one.image = 1;
+      }
+      if (contents.common) one.flags |= memory::kAreaCommon;
+      placed.areas.push_back(one);
+    }
+    start.pages =
+        reinterpret_cast<const lanes::StartPage*>(bases.start_pages + placed.pages.size() * sizeof(lanes::StartPage));
+    start.page_count = contents.pages.size();
+    for (std::size_t i = 0; i < contents.pages.size(); ++i) {
+      placed.pages.push_back({contents.pages[i].address, bases.pages + planned.offsets[i]});
+    }
+    start.is_process = contents.is_process;
+    start.registers = contents.cpu;
+    start.process = contents.process;
+    for (std::size_t i = 0; i < 3; ++i) {
+      start.has_stat[i] = contents.stats[i].has_value();
+      if (contents.stats[i]) start.stats[i] = *contents.stats[i];
+    }
+    start.program_size = static_cast<u32>(contents.program.size());
+    start.program = reinterpret_cast<const char*>(bases.names + planned.name);
+    placed.starts.push_back(start);
+  }
+  return placed;
+}
+
+}  // namespace kvrm::device::cuda

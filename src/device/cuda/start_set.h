@@ -1,0 +1,75 @@
+// What lanes begin with, collected on the host before it is placed on a device.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "device/lanes/lane.h"
+#include "memory/address_space.h"
+
+namespace kvrm::device::cuda {
+
+class StartSet {
+ public:
+  struct Contents {
+    Cpu cpu{};
+    bool is_process = false;
+    std::vector<memory::AddressSpace::SourceArea> areas;
+    std::vector<memory::AddressSpace::PrivatePage> pages;  // not as their area says; copied
+    linux_abi::LaneProcess process;
+    std::array<std::optional<linux_abi::GuestStat>, 3> stats;
+    std::string program;  // what /proc/self/exe names
+    bool common = false;  // all lanes of the set see and write the same pages
+  };
+
+  // The number of the start. Images and equal pages are kept once, whoever uses them.
+  u32 add(const Contents& contents);
+  u32 size() const { return static_cast<u32>(starts_.size()); }
+  u32 most_areas() const { return most_areas_; }
+
+  // Everything with the addresses it has once image bytes, pages, areas, start pages and names are where the device
+  // puts them.
+  struct Bases {
+    u64 images, pages, areas, start_pages, names;
+  };
+  struct Placed {
+    std::vector<lanes::Start> starts;
+    std::vector<memory::Area> areas;
+    std::vector<lanes::StartPage> pages;
+  };
+  Placed placed_at(const Bases& bases) const;
+
+  const std::vector<std::shared_ptr<const memory::Image>>& images() const { return images_; }
+  u64 image_bytes() const { return image_bytes_; }  // of all images, one after the other
+  const std::vector<u8>& page_bytes() const { return page_bytes_; }
+  const std::string& names() const { return names_; }
+  u64 area_count() const { return area_count_; }
+  u64 start_page_count() const { return start_page_count_; }
+
+ private:
+  struct Planned {
+    Contents contents;           // without bytes
+    std::vector<u64> offsets;    // of its pages in page_bytes_
+    u64 name;                    // in names_
+  };
+  u64 place_image(const std::shared_ptr<const memory::Image>& image);
+  u64 place_page(const u8* bytes);
+
+  std::vector<Planned> starts_;
+  u32 most_areas_ = 0;
+  u64 area_count_ = 0, start_page_count_ = 0;
+  std::vector<std::shared_ptr<const memory::Image>> images_;
+  std::map<const memory::Image*, u64> image_offsets_;
+  u64 image_bytes_ = 0;
+  std::vector<u8> page_bytes_;
+  std::unordered_multimap<u64, u64> page_offsets_;  // by hash
+  std::map<u64, u64> common_pages_;                 // by address
+  std::string names_;
+};
+
+}  // namespace kvrm::device::cuda

@@ -1,0 +1,389 @@
+#include "machine/cuda_backend.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <tuple>
+#include <utility>
+
+#include "machine/jobs.h"
+#include "machine/resting_memory.h"
+#include "machine/stops.h"
+
+namespace kvrm {
+
+namespace lanes = device::lanes;
+using device::cuda::Call;
+using device::cuda::LaneSet;
+using device::cuda::StartSet;
+
+namespace {
+
+// A device that failed takes every lane with it.
+Stop device_stop(const Error& error) {
+  Stop stop;
+  stop.reason = StopReason::kDevice;
+  stop.message = error.message;
+  return stop;
+}
+
+void write_all(int fd, std::span<const u8> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+// What a lane wrote itself goes where its process would have put it.
+void put_output(const linux_abi::ProcessOptions& options, lanes::Stream stream, std::span<const u8> bytes) {
+  const bool out = stream == lanes::Stream::kOut;
+  if (const auto& sink = out ? options.output : options.errors) return sink(bytes);
+  write_all(out ? options.stdout_fd : options.stderr_fd, bytes);
+}
+
+// Whether two lanes begin with the same registers and memory.
+bool same_start(const linux_abi::ProcessOptions& a, const linux_abi::ProcessOptions& b) {
+  const auto facts = [](const linux_abi::ProcessOptions& o) {
+    return std::tie(o.args, o.env, o.exe_path, o.root, o.clock, o.seed, o.verbose, o.stdin_fd, o.stdout_fd, o.stderr_fd);
+  };
+  return facts(a) == facts(b) && !a.input == !b.input && !a.output == !b.output && !a.errors == !b.errors;
+}
+
+std::span<const u8> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const u8*>(text.data()), text.size()};
+}
+
+// How much further a run has come, for progress that only ever grows.
+class Growth {
+ public:
+  explicit Growth(std::atomic<u64>& to) : to_(to) {}
+  void reach(u64 total) {
+    to_.fetch_add(total - seen_, std::memory_order_relaxed);
+    seen_ = total;
+  }
+
+ private:
+  std::atomic<u64>& to_;
+  u64 seen_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options) {
+  const auto tell = [&](const device::cuda::CompileProgress& progress) {
+    if (options.notice && !progress.done) options.notice(progress.message);
+  };
+  auto gpu = device::cuda::Gpu::open(static_cast<int>(options.device_ordinal), tell);
+  if (!gpu) return gpu.error();
+  return std::unique_ptr<CudaBackend>(new CudaBackend(std::move(*gpu), options));
+}
+
+CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, const Options& options)
+    : gpu_(std::move(gpu)), memory_limit_(options.memory_limit), lanes_(options.lanes) {}
+
+CudaBackend::Lane& CudaBackend::at(unsigned number) {
+  auto& place = lanes_.at(number);
+  if (!place) {
+    place = std::make_unique<Lane>();
+    place->memory = std::make_unique<memory::AddressSpace>(memory_limit_);
+  }
+  return *place;
+}
+
+Cpu& CudaBackend::cpu(unsigned number) {
+  Lane& lane = at(number);
+  lane.asked_for = true;
+  return lane.cpu;
+}
+
+memory::GuestMemory& CudaBackend::memory(unsigned number) {
+  Lane& lane = at(number);
+  if (!lane.memory) {
+    // A program that has not run yet, and somebody wants to look into it: it gets a memory of its own after all.
+    auto space = std::make_unique<memory::AddressSpace>(memory_limit_);
+    auto process = linux_abi::Process::create(lane.options);
+    Cpu ignored{};
+    if (process) (void)process->start(lane.program->image, ignored, *space);
+    lane.memory = std::move(space);
+  }
+  return *lane.memory;
+}
+
+Result<void> CudaBackend::start(unsigned number, const linux_abi::Program& program,
+                                linux_abi::ProcessOptions options) {
+  auto& place = lanes_.at(number);
+  auto lane = std::make_unique<Lane>();
+  // Lanes are started one after the other, mostly with the same.
+  const Lane* before = number > 0 ? lanes_[number - 1].get() : nullptr;
+  if (before && before->program && before->program->image.file == program.file && same_start(before->options, options)) {
+    lane->program = before->program;
+  } else {
+    auto loaded = load_lane_program(program, options, memory_limit_);
+    if (!loaded) return loaded.error();
+    lane->program = *loaded;
+  }
+  lane->cpu = lane->program->contents.cpu;
+  lane->options = std::move(options);
+  place = std::move(lane);
+  processes_.forget(number);
+  return {};
+}
+
+// Puts all lanes that have not run yet on the GPU. Lanes that have run must not lose what they began with, so a lane
+// cannot be started again while others go on.
+Result<void> CudaBackend::place_lanes() {
+  bool missing = !set_, there = false;
+  for (unsigned i = 0; i < lanes_.size(); ++i) {
+    const Lane& lane = at(i);
+    (lane.begun ? there : missing) = true;
+  }
+  if (!missing) return {};
+  if (there && set_) return Error{"on a GPU all lanes of a machine are loaded before the first of them runs"};
+
+  StartSet starts;
+  std::vector<device::cuda::LaneJobInput> jobs(lanes_.size());
+  std::unordered_map<const LaneProgram*, u32> known;
+  for (unsigned i = 0; i < lanes_.size(); ++i) {
+    Lane& lane = at(i);
+    if (lane.options.input) jobs[i].input = bytes_of(*lane.options.input);
+    if (lane.program && !lane.memory && !lane.asked_for) {
+      const auto [found, is_new] = known.emplace(lane.program.get(), 0);
+      if (is_new) found->second = starts.add(lane.program->contents);
+      jobs[i].start = found->second;
+      continue;
+    }
+    StartSet::Contents contents;
+    if (lane.program) contents = lane.program->contents;
+    contents.cpu = lane.cpu;
+    if (lane.memory) {
+      const auto& space = static_cast<const memory::AddressSpace&>(*lane.memory);
+      contents.areas = space.source_areas();
+      contents.pages = space.private_pages();
+    }
+    jobs[i].start = starts.add(contents);
+  }
+  auto set = LaneSet::create(gpu_, {static_cast<u32>(lanes_.size()), memory_limit_, starts.most_areas()});
+  if (!set) return set.error();
+  if (auto placed = (*set)->place(starts, jobs); !placed) return placed;
+  set_ = std::move(*set);
+  return {};
+}
+
+void CudaBackend::count(const lanes::JobEnd& end) {
+  past_.instructions += end.retired;
+  past_.in_kernel_calls += end.kernel_calls;
+  past_.mailbox_calls += end.host_calls;
+}
+
+lanes::Outcome CudaBackend::call_hook(const Call& call, Cpu& cpu, memory::GuestMemory& memory, RunControl& control) {
+  Lane& lane = at(call.request.lane);
+  lane.cpu = cpu;
+  auto& resting = static_cast<RestingMemory&>(*lane.memory);
+  resting.set_now(&memory);
+  const bool go_on = control.system_call(call.request.lane, static_cast<u32>(cpu.fault_address));
+  resting.set_now(nullptr);
+  cpu = lane.cpu;
+  return {go_on ? lanes::OutcomeKind::kContinue : lanes::OutcomeKind::kStopped, 0};
+}
+
+Stop CudaBackend::stop_of(unsigned number, Lane& lane, const lanes::JobEnd& end, LaneProcesses& processes) {
+  constexpr int kKill = 9;
+  const memory::GuestMemory& memory = *lane.memory;
+  Stop stop;
+  switch (end.stop.kind) {
+    case lanes::StopKind::kBudget: return stop_at(lane.cpu, memory, StopReason::kBudget);
+    case lanes::StopKind::kCancelled: return stop_at(lane.cpu, memory, StopReason::kCancelled);
+    case lanes::StopKind::kTrap:
+      return end.stop.trap == Trap::kSystemCall ? stop_at(lane.cpu, memory, StopReason::kSystemCall)
+                                                : raw_stop(lane.cpu, memory, end.stop.trap);
+    case lanes::StopKind::kExit:
+      stop.reason = StopReason::kExit;
+      stop.pc = lane.cpu.pc;
+      stop.exit_status = end.stop.code;
+      break;
+    case lanes::StopKind::kSignal:
+    case lanes::StopKind::kDeadlock:
+      stop = stop_at(lane.cpu, memory, StopReason::kSignal);
+      stop.signal = end.stop.kind == lanes::StopKind::kDeadlock ? kKill : end.stop.code;
+      stop.message = processes.message(number);
+      break;
+    default:
+      stop = device_stop({"the lane could not begin or its call could not be served: out of memory?"});
+      break;
+  }
+  lane.ended = stop;
+  return stop;
+}
+
+Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) {
+  if (auto placed = place_lanes(); !placed) return placed;
+  std::vector<lanes::Order> orders((lanes_.size() + 31) / 32 * 32, lanes::Order::kRest);
+  u64 alive = 0;
+  for (unsigned i = 0; i < results.size(); ++i) {
+    Lane& lane = at(first + i);
+    if (lane.ended) continue;
+    ++alive;
+    orders[first + i] = lane.begun ? lanes::Order::kGoOn : lanes::Order::kBegin;
+    if (lane.begun && lane.asked_for) {
+      if (auto set = set_->set_registers(first + i, lane.cpu); !set) return set;
+    }
+    lane.begun = true;
+    if (!lane.memory || !dynamic_cast<RestingMemory*>(lane.memory.get())) {
+      lane.memory = std::make_unique<RestingMemory>(*set_, first + i);
+    }
+    lane.options.cancel = &control.cancel;
+  }
+  control.progress.lanes_alive.fetch_add(alive, std::memory_order_relaxed);
+  Growth growth(control.progress.instructions);
+  std::mutex hook_mutex;
+  LaneSet::Hooks hooks;
+  hooks.cancel = &control.cancel;
+  hooks.progress = [&](u64 total) { growth.reach(total); };
+  hooks.output = [&](u32 number, lanes::Stream stream, std::span<const u8> bytes) {
+    put_output(at(number).options, stream, bytes);
+  };
+  hooks.serve = [&](const Call& call, Cpu& cpu, memory::GuestMemory& memory) -> lanes::Outcome {
+    set_->drain_output();  // what the lane wrote itself comes first
+    if (!at(call.request.lane).program) {
+      const std::lock_guard lock(hook_mutex);
+      return call_hook(call, cpu, memory, control);
+    }
+    return processes_.serve(call.request.lane, call, cpu, memory, [&](u32 number) { return at(number).options; });
+  };
+  const auto ran = set_->run(
+      {.budget = budget, .raw_calls = static_cast<bool>(control.system_call), .orders = orders}, hooks);
+  control.progress.lanes_alive.fetch_sub(alive, std::memory_order_relaxed);
+  if (!ran) return ran;
+  u64 total = 0;
+  for (unsigned i = 0; i < results.size(); ++i) {
+    Lane& lane = at(first + i);
+    if (lane.ended) {
+      results[i] = {*lane.ended, 0};
+      continue;
+    }
+    const lanes::JobEnd& end = set_->end(first + i);
+    lane.cpu = end.registers;
+    lane.asked_for = false;
+    count(end);
+    total += end.retired;
+    results[i] = {stop_of(first + i, lane, end, processes_), end.retired};
+  }
+  growth.reach(total);
+  return {};
+}
+
+void CudaBackend::run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) {
+  const auto ran = try_run(first, results, budget, control);
+  if (ran) return;
+  for (LaneResult& result : results) result = {device_stop(ran.error()), 0};
+}
+
+Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimits& limits, const JobCallback& done,
+                                   RunControl& control) {
+  if (jobs.empty()) return {};
+  struct Kept {
+    KeptOutput output, errors;
+  };
+  std::vector<Kept> kept(jobs.size(), Kept{{{}, false, limits.max_output}, {{}, false, limits.max_output}});
+  const auto options_of = [&](u32 number) {
+    auto options = job_options(jobs[number], kept[number].output, kept[number].errors);
+    options.cancel = &control.cancel;
+    return options;
+  };
+
+  // What the jobs begin with: the same for all with the same program and arguments.
+  StartSet starts;
+  std::map<std::pair<const JobProgram*, std::vector<std::string>>, u32> known;
+  std::vector<std::shared_ptr<const LaneProgram>> programs;
+  std::vector<device::cuda::LaneJobInput> inputs;
+  std::vector<u32> numbers;  // of the jobs that can begin
+  for (u32 i = 0; i < jobs.size(); ++i) {
+    const auto [found, is_new] = known.emplace(std::pair{jobs[i].program, jobs[i].job->args}, 0);
+    if (is_new) {
+      auto loaded = load_lane_program(jobs[i].program->image, options_of(i), memory_limit_);
+      if (!loaded) {
+        known.erase(found);
+        JobResult result;
+        result.index = jobs[i].job->index;
+        result.error = loaded.error().message;
+        done(std::move(result));
+        continue;
+      }
+      found->second = starts.add((*loaded)->contents);
+      programs.push_back(std::move(*loaded));
+    }
+    inputs.push_back({found->second, bytes_of(jobs[i].job->input)});
+    numbers.push_back(i);
+  }
+  if (numbers.empty()) return {};
+
+  const unsigned lane_count = static_cast<unsigned>(
+      std::min<u64>({lanes_.size(), numbers.size(), gpu_->most_lanes()}));
+  if (!job_set_ || job_lanes_ != lane_count) {
+    job_set_.reset();
+    auto set = LaneSet::create(gpu_, {lane_count, memory_limit_, std::max(starts.most_areas(), 32u)});
+    if (!set) return set.error();
+    job_set_ = std::move(*set);
+    job_lanes_ = lane_count;
+  }
+  if (auto placed = job_set_->place(starts, inputs); !placed) return placed;
+
+  LaneProcesses processes;
+  Growth growth(control.progress.instructions);
+  control.progress.lanes_alive.fetch_add(lane_count, std::memory_order_relaxed);
+  LaneSet::Hooks hooks;
+  hooks.cancel = &control.cancel;
+  hooks.progress = [&](u64 total) { growth.reach(total); };
+  hooks.output = [&](u32 number, lanes::Stream stream, std::span<const u8> bytes) {
+    Kept& own = kept[numbers[number]];
+    (stream == lanes::Stream::kOut ? own.output : own.errors).take(bytes);
+  };
+  hooks.serve = [&](const Call& call, Cpu& cpu, memory::GuestMemory& memory) {
+    job_set_->drain_output();
+    return processes.serve(call.request.job, call, cpu, memory, [&](u32 number) { return options_of(numbers[number]); });
+  };
+  hooks.finished = [&](std::span<const u32> ended) {
+    for (const u32 number : ended) {
+      const u32 i = numbers[number];
+      const lanes::JobEnd& end = job_set_->end(number);
+      Lane lane;
+      lane.cpu = end.registers;
+      lane.memory = std::make_unique<memory::AddressSpace>(memory::kPageSize);
+      JobResult result;
+      result.index = jobs[i].job->index;
+      result.stop = stop_of(number, lane, end, processes);
+      result.instructions = end.retired;
+      result.registers = registers_of(lane.cpu);
+      result.output = std::move(kept[i].output.bytes);
+      result.errors = std::move(kept[i].errors.bytes);
+      result.output_cut = kept[i].output.cut;
+      result.errors_cut = kept[i].errors.cut;
+      processes.forget(number);
+      count(end);
+      if (result.stop.reason != StopReason::kCancelled) {
+        ++past_.jobs;
+        control.progress.jobs_done.fetch_add(1, std::memory_order_relaxed);
+      }
+      done(std::move(result));
+    }
+  };
+  const auto ran = job_set_->run({.budget = limits.instructions, .orders = {}}, hooks);
+  control.progress.lanes_alive.fetch_sub(lane_count, std::memory_order_relaxed);
+  return ran;
+}
+
+Statistics CudaBackend::statistics() const {
+  Statistics result = past_;
+  result.system_calls = result.in_kernel_calls + result.mailbox_calls;
+  for (const auto* set : {set_.get(), job_set_.get()}) {
+    if (set) result.launches += set->launches();
+  }
+  result.device = "cuda";
+  result.engine = "interp";
+  return result;
+}
+
+}  // namespace kvrm

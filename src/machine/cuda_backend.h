@@ -1,0 +1,58 @@
+// Lanes on a GPU.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "device/cuda/gpu.h"
+#include "device/cuda/lane_set.h"
+#include "machine/backend.h"
+#include "machine/cuda_processes.h"
+
+namespace kvrm {
+
+class CudaBackend final : public Backend {
+ public:
+  static Result<std::unique_ptr<CudaBackend>> create(const Options& options);
+
+  Cpu& cpu(unsigned lane) override;
+  memory::GuestMemory& memory(unsigned lane) override;
+  Result<void> start(unsigned lane, const linux_abi::Program& program, linux_abi::ProcessOptions options) override;
+  void run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) override;
+  Result<void> run_jobs(std::span<const LaneJob> jobs, const JobLimits& limits, const JobCallback& done,
+                        RunControl& control) override;
+  Statistics statistics() const override;
+
+ private:
+  // A lane as it is between runs.
+  struct Lane {
+    Cpu cpu{};
+    std::unique_ptr<memory::GuestMemory> memory;  // on the host until the lane first runs, then on the GPU
+    std::shared_ptr<const LaneProgram> program;   // a Linux program; otherwise a raw lane
+    linux_abi::ProcessOptions options;
+    std::optional<Stop> ended;  // nothing follows an exit or a fatal signal
+    bool begun = false;         // it is on the GPU
+    bool asked_for = false;     // somebody has its state
+  };
+
+  CudaBackend(device::cuda::GpuPointer gpu, const Options& options);
+  Lane& at(unsigned lane);
+  Result<void> place_lanes();
+  Result<void> try_run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control);
+  Stop stop_of(unsigned number, Lane& lane, const device::lanes::JobEnd& end, LaneProcesses& processes);
+  device::lanes::Outcome call_hook(const device::cuda::Call& call, Cpu& cpu, memory::GuestMemory& memory,
+                                   RunControl& control);
+  void count(const device::lanes::JobEnd& end);
+
+  device::cuda::GpuPointer gpu_;
+  const u64 memory_limit_;
+  std::vector<std::unique_ptr<Lane>> lanes_;  // null until asked for
+  std::unique_ptr<device::cuda::LaneSet> set_;       // of the lanes; null until they run
+  std::unique_ptr<device::cuda::LaneSet> job_set_;   // of the last batch of jobs
+  unsigned job_lanes_ = 0;
+  LaneProcesses processes_;
+  Statistics past_;
+};
+
+}  // namespace kvrm
