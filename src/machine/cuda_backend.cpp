@@ -246,7 +246,6 @@ Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results,
     put_output(at(number).options, stream, bytes);
   };
   hooks.serve = [&](const Call& call, Cpu& cpu, memory::GuestMemory& memory) -> lanes::Outcome {
-    set_->drain_output();  // what the lane wrote itself comes first
     if (!at(call.request.lane).program) {
       const std::lock_guard lock(hook_mutex);
       return call_hook(call, cpu, memory, control);
@@ -342,7 +341,6 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
     (stream == lanes::Stream::kOut ? own.output : own.errors).take(bytes);
   };
   hooks.serve = [&](const Call& call, Cpu& cpu, memory::GuestMemory& memory) {
-    job_set_->drain_output();
     return processes.serve(call.request.job, call, cpu, memory, [&](u32 number) { return options_of(numbers[number]); });
   };
   hooks.finished = [&](std::span<const u32> ended) {

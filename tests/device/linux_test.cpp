@@ -163,6 +163,29 @@ TEST(RemoteLinux, ManyLanesAtOnce) {
   }
 }
 
+// A lane that never answers, in the middle of a call: the call ends without a reply, and not as if the host had failed.
+TEST(RemoteLinux, AbortInTheMiddleOfACall) {
+  TemporaryFolder folder;
+  Process process = process_in(folder);
+  std::atomic<bool> began{false}, ended{false};
+  SimulatedMailbox box(1);
+  Service service(box.view(), [&](const Call&, Cpu& cpu, memory::GuestMemory& memory) {
+    began.store(true);
+    const auto outcome = outcome_of(process.system_call(cpu, memory));
+    ended.store(true);
+    return outcome;
+  });
+  SimulatedLane lane(0);
+  lane.cpu.x[0] = kCwd;
+  lane.cpu.x[1] = kScratch;
+  lane.cpu.x[8] = kOpenat;
+  ASSERT_TRUE(lane.post(box.view(), lanes::RequestKind::kSystemCall));
+  while (!began.load()) std::this_thread::yield();
+  service.abort();
+  EXPECT_FALSE(ended.load());
+  EXPECT_NE(*box.view().flags, u32{lanes::kReply});
+}
+
 // A fault with a handler: the frame is written to the lane's stack and the whole state comes back.
 TEST(RemoteLinux, AFaultBecomesASignal) {
   const auto raise = [](auto& guest, const std::function<void()>& fault) {

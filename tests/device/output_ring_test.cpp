@@ -65,7 +65,6 @@ class Writer {
       under_way_ = true;
       size_ = below(random_, largest_ + 1);
       stream_ = random_() & 1 ? Stream::kOut : Stream::kError;
-      progress_ = {};
     }
     const bool done = lanes::write_output(ring, job_, stream_, size_, progress_, [&](u64 offset) {
       between();
@@ -175,6 +174,26 @@ TEST(OutputRing, FullChangesNothingForTheReaderAndTheLaneGoesOnLater) {
   EXPECT_EQ(drain.drain(sink), 1u);
   EXPECT_EQ(out.size(), 70u);
   EXPECT_EQ(drain.drain(sink), 0u);
+}
+
+// A lane is in the middle of its record while another's, behind it, is ready: the host must know that there is more.
+TEST(OutputRing, TheEndSaysWhenTheHostHasEverything) {
+  SimulatedRing memory(256, 32);
+  const OutputRing ring = memory.view();
+  OutputDrain drain(ring);
+  std::string out;
+  const auto sink = [&](u32 job, Stream, std::span<const u8>) { out += std::to_string(job); };
+  OutputProgress slow, quick;
+  EXPECT_TRUE(lanes::write_output(ring, 1, Stream::kOut, 8, slow, [&](u64) {
+    EXPECT_TRUE(lanes::write_output(ring, 2, Stream::kOut, 20, quick, [](u64) { return u64{0}; }));
+    EXPECT_EQ(drain.drain(sink), 0u);
+    EXPECT_LT(drain.position(), quick.end);
+    return u64{0};
+  }));
+  EXPECT_EQ(drain.drain(sink), 2u);
+  EXPECT_EQ(drain.position(), quick.end);
+  EXPECT_GT(drain.position(), slow.end);
+  EXPECT_EQ(out, "12");
 }
 
 TEST(OutputRing, AnEmptyWriteIsDoneAtOnce) {

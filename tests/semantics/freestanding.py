@@ -6,8 +6,8 @@
 Whether a header is complete in itself does not depend on the compiler: clang for x86-64 gets each alone, the others
 get all of them together. With --all every compiler gets each alone.
 
-Then every row's meaning and every system call of lanes is instantiated: by g++ and clang for x86-64, and by clang for
-nvptx64 down to PTX, which ptxas assembles if it is installed.
+Then every row's meaning, every system call of lanes and every way they speak to others is instantiated: by g++ and
+clang for x86-64, and by clang for nvptx64 down to PTX, which ptxas assembles if it is installed.
 """
 
 import argparse
@@ -27,8 +27,10 @@ LINUX_HEADERS = (
     "abi.h errors.h layout.h protection.h random.h times.h lane_process.h lane_context.h lane_map.h lane_pages.h lane_time.h "
     "lane_identity.h lane_system.h lane_vectors.h lane_files.h lane_calls.h"
 ).split()
-# What is instantiated down to PTX: every row of the table, every call a lane answers by itself.
-INSTANTIATED = ("every_row.cpp", "every_call.cpp")
+DEVICE_HEADERS = ("mailbox.h", "output_ring.h")
+# What is instantiated down to PTX: every row of the table, every call a lane answers by itself, every way it has to
+# speak to others.
+INSTANTIATED = ("every_row.cpp", "every_call.cpp", "every_exchange.cpp")
 HOSTED = {"isa/disassemble.h"}  # the disassembler works with strings, on the host only
 WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror".split()
 PTXAS = ("ptxas", "/usr/local/cuda/bin/ptxas")
@@ -38,6 +40,7 @@ def freestanding_headers():
     found = [path for room in ROOMS for path in (SOURCE / "src" / room).glob("*.h")]
     found += [SOURCE / "src/memory" / name for name in MEMORY_HEADERS]
     found += [SOURCE / "src/linux" / name for name in LINUX_HEADERS]
+    found += [SOURCE / "src/device/lanes" / name for name in DEVICE_HEADERS]
     names = sorted(path.relative_to(SOURCE / "src").as_posix() for path in found)
     return [name for name in names if name not in HOSTED]
 

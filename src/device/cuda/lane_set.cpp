@@ -250,15 +250,16 @@ Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput
   return stream_.wait();
 }
 
-void LaneSet::drain_output() {
+bool LaneSet::drain_output(u64 until) {
   const std::lock_guard lock(drain_mutex_);
   if (hooks_) drain_->drain(hooks_->output);
+  return drain_->position() >= until;
 }
 
-// Brings over the ends of the jobs that finished since the last time.
-Result<void> LaneSet::collect_ends(const Hooks& hooks, u32& seen) {
+// Brings over the ends of the jobs that finished since the last time. They stay in `numbers` until all of their output is
+// here, which may take a moment: it may lie behind that of a lane in the middle of a write.
+Result<void> LaneSet::collect_ends(const Hooks& hooks, u32& seen, std::vector<u32>& numbers, bool kernel_ended) {
   constexpr u32 kFew = 32;
-  std::vector<u32> numbers;
   while (seen < job_count_) {
     const u32 number = sync::load<sync::kAcquire, sync::kSystem>(finished_.as<u32>() + seen);
     if (number == 0) break;
@@ -279,8 +280,11 @@ Result<void> LaneSet::collect_ends(const Hooks& hooks, u32& seen) {
     if (auto done = fetch(first, last); !done) return done;
   }
   if (auto done = copies_.wait(); !done) return done;
-  drain_output();  // what they wrote before they ended
+  u64 output_end = 0;
+  for (const u32 number : numbers) output_end = std::max(output_end, ends_[number].output_end);
+  if (!drain_output(output_end) && !kernel_ended) return {};
   hooks.finished(numbers);
+  numbers.clear();
   return {};
 }
 
@@ -288,6 +292,7 @@ Result<void> LaneSet::collect_ends(const Hooks& hooks, u32& seen) {
 Result<void> LaneSet::watch(const Hooks& hooks, Service& service) {
   using namespace std::chrono_literals;
   u32 seen = 0;
+  std::vector<u32> finished;
   auto wait = 20us;
   auto next_look = std::chrono::steady_clock::now();
   bool cancelled = false;
@@ -309,7 +314,7 @@ Result<void> LaneSet::watch(const Hooks& hooks, Service& service) {
       }
       if (hooks.progress) hooks.progress(instructions);
       if (hooks.finished) {
-        if (auto collected = collect_ends(hooks, seen); !collected) return collected;
+        if (auto collected = collect_ends(hooks, seen, finished, *done); !collected) return collected;
       }
     }
     if (*done) return {};
@@ -342,7 +347,9 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
                                    group_shift_ == 0 ? gpu_->warps() : gpu_->blocks);
   hooks_ = &hooks;
   ++launches_;
-  Service service(host_mailbox(), hooks.serve);
+  // What a lane wrote itself comes before what the host does for it.
+  Service service(host_mailbox(), hooks.serve,
+                  [this](const lanes::Request& request) { return drain_output(request.output_end); });
   auto ran = gpu_->run.launch(stream_, {.grid = blocks, .block = threads, .shared_bytes = threads * resident_bytes()},
                               launch_.address());
   if (ran) ran = watch(hooks, service);

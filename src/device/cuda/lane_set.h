@@ -56,7 +56,8 @@ class LaneSet {
   // Of a job, or of a lane after a launch with orders.
   const lanes::JobEnd& end(u32 number) const { return ends_[number]; }
   // Everything lanes have written so far goes to the output hook. For handlers that write themselves.
-  void drain_output();
+  // Gives the output that is there to the hook; true if that was everything before this position.
+  bool drain_output(u64 until = 0);
 
   // A lane's memory and registers between launches.
   Result<void> with_memory(u32 lane, const std::function<void(memory::GuestMemory&)>& work);
@@ -72,7 +73,7 @@ class LaneSet {
   LaneSet(GpuPointer gpu, const Plan& plan) : gpu_(std::move(gpu)), plan_(plan) {}
   Result<void> allocate();
   Result<void> prepare();
-  Result<void> collect_ends(const Hooks& hooks, u32& seen);
+  Result<void> collect_ends(const Hooks& hooks, u32& seen, std::vector<u32>& numbers, bool kernel_ended);
   Result<void> watch(const Hooks& hooks, Service& service);
   lanes::Launch describe() const;
   lanes::Mailbox host_mailbox() const;

@@ -22,6 +22,7 @@ class OutputDrain {
 
   // True once a record made no sense, which only a broken device can bring about. Nothing is read after that.
   bool broken() const { return broken_; }
+  // Everything before this position has been given to the sink (lanes::OutputProgress::end).
   u64 position() const { return tail_; }
 
  private:

@@ -3,18 +3,15 @@
 #pragma once
 
 #include <atomic>
-#include <stdexcept>
 
 #include "device/lanes/mailbox.h"
 #include "memory/guest_memory.h"
 
 namespace kvrm::device::cuda {
 
-// Thrown out of a memory call when no answer can come any more: the device is lost or the run was aborted.
-class LaneGone : public std::runtime_error {
- public:
-  LaneGone() : std::runtime_error("the lane does not answer: its device is lost or the run was aborted") {}
-};
+// Thrown out of a memory call when no answer can come any more: the device is lost or the run was aborted. No
+// std::exception: the system-call layer takes those for a host without memory, and this must reach the service.
+class LaneGone {};
 
 class RemoteMemory final : public memory::GuestMemory {
  public:

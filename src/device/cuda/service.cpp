@@ -25,7 +25,8 @@ bool only_x0_differs(const Cpu& before, Cpu after) {
 
 }  // namespace
 
-Service::Service(const lanes::Mailbox& mailbox, Handler handler) : mailbox_(mailbox), handler_(std::move(handler)) {
+Service::Service(const lanes::Mailbox& mailbox, Handler handler, Ready ready)
+    : mailbox_(mailbox), handler_(std::move(handler)), ready_(std::move(ready)) {
   const std::lock_guard lock(mutex_);
   start_thread();
 }
@@ -100,6 +101,9 @@ bool Service::watch(u32& slot) {
 }
 
 lanes::Outcome Service::handle(const Call& call, Cpu& cpu, memory::GuestMemory& memory) {
+  for (Patience patience; ready_ && !ready_(call.request); patience.wait()) {
+    if (gone_.load(std::memory_order_relaxed)) throw LaneGone();
+  }
   if (call.request.kind == lanes::RequestKind::kSystemCall && cancelled_.load(std::memory_order_relaxed)) {
     cpu.pc -= kInstructionBytes;
     return {.kind = lanes::OutcomeKind::kCancelled};

@@ -39,8 +39,12 @@ class Service {
   // it did. Whatever it does to cpu and call.process the lane has when it goes on.
   using Handler = std::function<lanes::Outcome(const Call& call, Cpu& cpu, memory::GuestMemory& memory)>;
 
+  // What must happen before a request is served, its lane's output be taken out of the ring for one. Asked again until
+  // it says yes. Called by many threads at once.
+  using Ready = std::function<bool(const lanes::Request& request)>;
+
   // The mailbox as the host sees it; of `free` nothing is used. Starts at once.
-  Service(const lanes::Mailbox& mailbox, Handler handler);
+  Service(const lanes::Mailbox& mailbox, Handler handler, Ready ready = {});
   ~Service();  // abort() unless stop() came before it
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
@@ -70,6 +74,7 @@ class Service {
 
   const lanes::Mailbox mailbox_;
   const Handler handler_;
+  const Ready ready_;
   std::atomic<bool> cancelled_{false}, stopping_{false}, gone_{false};
   std::array<std::atomic<u64>, 4> requests_{};  // by RequestKind
   std::atomic<u64> commands_{0};

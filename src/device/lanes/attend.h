@@ -88,6 +88,7 @@ class Attendant {
     end.kernel_calls = lane_.kernel_calls;
     end.host_calls = lane_.host_calls;
     end.private_pages = lane_.space.private_pages;
+    end.output_end = lane_.output.end;
     save_registers(end.registers, cpu_);
   }
   // Reports a stopped lane's job, if it had one.
@@ -152,10 +153,7 @@ class LaneIo {
       const u64 before = lane_.output.done;
       const bool all = write_output(launch_.output, lane_.job, stream, size, lane_.output,
                                     [&](u64 offset) { return fill(offset); });
-      if (all) {
-        lane_.output = {};
-        return linux_abi::Transfer::kDone;
-      }
+      if (all) return linux_abi::Transfer::kDone;
       if (lane_.output.done == before) {
         lane_.writing = size;
         return linux_abi::Transfer::kWait;
@@ -198,7 +196,7 @@ inline void Attendant::post_request() {
   lane_.slot = slot;
   lane_.status = Status::kWaiting;
   ++lane_.host_calls;
-  post(launch_.mailbox, slot, {lane_.request, lane_.stop.trap, lane_.number, lane_.job},
+  post(launch_.mailbox, slot, {lane_.request, lane_.stop.trap, lane_.number, lane_.job, lane_.output.end},
        MailboxState(cpu_, lane_.process));
 }
 

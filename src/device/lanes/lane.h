@@ -98,6 +98,7 @@ struct JobEnd {
   u64 retired;  // by the job, or by the lane in this launch
   u64 kernel_calls, host_calls;
   u64 private_pages;
+  u64 output_end;  // OutputProgress::end: the host has all of its output when it has read up to there
   WholeCpu registers;
 };
 

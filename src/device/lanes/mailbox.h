@@ -34,6 +34,7 @@ struct Request {
   Trap trap;
   u32 lane;
   u32 job;
+  u64 output_end = 0;  // OutputProgress::end: what the lane wrote before comes first
 };
 
 enum class OutcomeKind : u32 {  // those of linux_abi::Outcome, and one more

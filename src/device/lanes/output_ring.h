@@ -36,10 +36,14 @@ struct OutputRing {
   u64* known_tail;  // device memory: the tail some lane saw, which spares the others the way to the host
 };
 
-// A lane's own note of a write under way. Starts as it is here; the lane keeps it until write_output says done.
+// A lane's own note of its writes. Starts as it is here; the lane keeps it, and after each write it is ready for the
+// next.
 struct OutputProgress {
-  u64 done = 0;  // payload bytes already in the ring
+  u64 done = 0;  // of the write under way: payload bytes already in the ring
   u64 ticket = kNoTicket;
+  // The position behind the last record. A record may be ready while one before it, another lane's, is not, and the
+  // host reads in order: it has all of this lane's output once it has come to this position.
+  u64 end = 0;
 };
 
 namespace detail {
@@ -76,6 +80,7 @@ KVRM_INLINE bool publish(const OutputRing& ring, u64 head, u64 size, OutputProgr
     ring.words[at < words ? at : at - words] = fill(progress.done + offset);
   }
   sync::store<sync::kRelease, sync::kSystem>(&ring.words[first], ready_word(progress.ticket));
+  progress.end = progress.ticket + bytes;
   progress.ticket = kNoTicket;
   return true;
 }
@@ -97,7 +102,9 @@ KVRM_INLINE bool write_output(const OutputRing& ring, u32 job, Stream stream, u6
   if (count == 0) return true;
   if (!detail::publish(ring, detail::record_head(job, stream, count), count, progress, fill)) return false;
   progress.done += count;
-  return progress.done == size;
+  if (progress.done < size) return false;
+  progress.done = 0;
+  return true;
 }
 
 // For a lane whose job ends in the middle of a write (cancelled): gives its ticket back as a record to skip. True when
