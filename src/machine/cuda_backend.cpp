@@ -314,7 +314,8 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
       found->second = starts.add((*loaded)->contents);
       programs.push_back(std::move(*loaded));
     }
-    inputs.push_back({found->second, bytes_of(jobs[i].job->input)});
+    const auto& input = jobs[i].job->input;
+    inputs.push_back({found->second, input ? bytes_of(*input) : std::span<const u8>()});
     numbers.push_back(i);
   }
   if (numbers.empty()) return {};
