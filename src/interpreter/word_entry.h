@@ -21,9 +21,8 @@ enum HotHandler : u32 {
 
 struct alignas(16) WordEntry {
   u32 word;
-  u16 handler;   // a HotHandler
-  u16 row;       // for kHandleCold
-  u64 operands;  // of hot rows: the operand struct; called rows read the word
+  u32 handler;   // a HotHandler
+  u64 operands;  // of hot rows: the operand struct; of others: the row
 };
 static_assert(sizeof(WordEntry) == 16);
 
@@ -44,7 +43,7 @@ KVRM_INLINE Op unpack_operands(u64 bits) {
 // noinline: several loops may need it, and it is rarely called.
 KVRM_COLD inline WordEntry make_word_entry(u32 word) {
   const isa::Row row = isa::decode(word);
-  WordEntry entry{word, kHandleCold, static_cast<u16>(row), 0};
+  WordEntry entry{word, kHandleCold, static_cast<u64>(row)};
   switch (row) {
 #define KVRM_CASE_ONE(name)                                           \
   case isa::Row::name:                                                \
@@ -53,7 +52,7 @@ KVRM_COLD inline WordEntry make_word_entry(u32 word) {
     break;
 #define KVRM_CASE_TWO(name)                                                                \
   case isa::Row::name:                                                                     \
-    entry.handler = static_cast<u16>(kHandle_##name##_w + isa::name::decode(word).sf);     \
+    entry.handler = kHandle_##name##_w + isa::name::decode(word).sf;                       \
     entry.operands = pack_operands(isa::name::decode(word));                               \
     break;
     KVRM_HOT_ROWS(KVRM_CASE_ONE)

@@ -18,12 +18,11 @@ class GpuWarp {
     return alone() ? value : warp::shuffle(mask_, value, from);
   }
   KVRM_INLINE u32 reduce_min(u32 value) const { return alone() ? value : warp::reduce_min(mask_, value); }
-  // Whether the lanes of the mask are all here and all have the same key.
-  KVRM_INLINE bool still_together(u32 mask, u32 key) const {
-    if (alone()) return true;
-    const u32 here = warp::active_mask();
-    if (here != mask) return false;
-    return warp::all(here, key == warp::shuffle(here, key, static_cast<u32>(__builtin_ctz(here))));
+  // Among some lanes, all of which come here.
+  KVRM_INLINE bool any(u32 mask, bool condition) const { return alone() ? condition : warp::any(mask, condition); }
+  KVRM_INLINE bool agree(u32 mask, bool condition, u32 key) const {
+    if (alone()) return condition;
+    return warp::all(mask, condition && key == warp::shuffle(mask, key, static_cast<u32>(__builtin_ctz(mask))));
   }
   KVRM_INLINE void pause() const { sync::pause(200); }
 
