@@ -13,6 +13,7 @@ using Command = std::function<int()>;
 
 // `chosen` receives the command when its name is on the line.
 void add_run(CLI::App& app, Command& chosen);
+void add_fleet(CLI::App& app, Command& chosen);
 void add_info(CLI::App& app, Command& chosen);
 void add_disasm(CLI::App& app, Command& chosen);
 

@@ -18,10 +18,12 @@ int main(int argc, char** argv) {
       "  kvrm run hello-arm64                        run a program\n"
       "  kvrm run --root data busybox ls -l /        let it see the folder data as /\n"
       "  kvrm run --stats=json prog 2>stats.json     measure it\n"
+      "  kvrm fleet --stdin-dir data --out r.jsonl prog   run it over many inputs\n"
       "  kvrm disasm --word d503201f                 what does this word mean?\n\n"
       "kvrm COMMAND --help explains a command.");
   kvrm::cli::Command chosen;
   kvrm::cli::add_run(app, chosen);
+  kvrm::cli::add_fleet(app, chosen);
   kvrm::cli::add_info(app, chosen);
   kvrm::cli::add_disasm(app, chosen);
   try {

@@ -11,4 +11,7 @@ install(FILES ${PROJECT_BINARY_DIR}/kvrm-config.cmake ${PROJECT_BINARY_DIR}/kvrm
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kvrm)
 if(KVRM_BUILD_CLI)
   install(TARGETS kvrm_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(TARGET kvrm_mpi)
+    install(TARGETS kvrm_mpi LIBRARY DESTINATION lib/kvrm)
+  endif()
 endif()

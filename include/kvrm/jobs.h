@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct Job {
   std::uint64_t index = 0;        // the caller's; its result carries it
   std::string program;            // the ELF file on the host; empty: the batch's
   std::vector<std::string> args;  // argv[1] and on
-  std::string input;              // all of stdin
+  std::shared_ptr<const std::string> input;  // all of stdin; null: nothing. Jobs may share it
 };
 
 struct JobResult {
@@ -33,7 +34,8 @@ struct JobLimits {
   std::uint64_t max_output = std::uint64_t{16} << 20;                      // bytes kept per job and stream
 };
 
-// Gets each result as soon as it is there, in no particular order; called by one thread at a time.
+// Gets each result as soon as it is there, in no particular order; called by one thread at a time. It must not throw,
+// nor run the machine that calls it.
 using JobCallback = std::function<void(JobResult&&)>;
 
 }  // namespace kvrm

@@ -83,6 +83,7 @@ struct Registers {
   std::uint32_t fpsr = 0;
   std::uint64_t tpidr_el0 = 0;
   Vector v[32] = {};
+  friend bool operator==(const Registers&, const Registers&) = default;
 };
 
 struct Statistics {

@@ -1,5 +1,5 @@
 // The loop for very many lanes: runs one lane's code from decoded words until it branches away from the others, has
-// used its turn, or meets something it cannot do. Freestanding.
+// used its turn, or meets an instruction that needs more than the registers and the recent pages. Freestanding.
 #pragma once
 
 #include "interpreter/cold_rows.h"
@@ -12,14 +12,6 @@ struct CodeWindow {
   u32 words;
   WordEntry* entries;  // one more than words may be read
   const u8* bytes;     // the words themselves
-};
-
-// Where a lane stands inside its window, and where its turn ends at the latest.
-struct LanePlace {
-  u32 index;
-  u32 turn;     // how many instructions may retire
-  u32 retired;  // and did
-  u64 clock;    // at the start of the turn
 };
 
 #if defined(__NVPTX__)
@@ -41,21 +33,24 @@ KVRM_INLINE WordEntry load_entry(const WordEntry* at) { return *at; }
 KVRM_INLINE void store_entry(WordEntry* at, const WordEntry& entry) { *at = entry; }
 #endif
 
-// What the loop asks whenever a branch was taken: whether to go on without looking at other lanes first.
-struct AloneInWarp {
-  KVRM_INLINE bool may_continue(u32) const { return true; }
+// How a turn ended.
+struct TurnEnd {
+  Trap trap;    // kNone: the turn is over, or pc left the window; kNotHere: the next instruction must be run elsewhere
+  u32 index;    // where the lane stands, if that is in the window
+  u32 retired;
 };
 
-// Returns why it stopped; kNone: the turn is over, or the pc left the window (cpu.pc says where it is).
-template <class Together>
-KVRM_INLINE Trap run_turn(Cpu& cpu, memory::LaneMemory& memory, const CodeWindow& window, LanePlace& place,
-                          const Together& together) {
-  using memory::LaneMemory;
+// Home gives the lane's registers: Cpu& cpu(). Together is asked after each branch whether to go on without looking at
+// other lanes first: bool may_continue(key), where lanes with equal keys are about to run the same entry.
+// Not inlined and calling nothing: the registers of the machine belong to this loop.
+template <class Home, class Together>
+__attribute__((noinline)) TurnEnd run_turn(Home home, CodeWindow window, u32 index, u32 turn, Together together) {
+  Cpu& cpu = home.cpu();
+  memory::RecentPages memory;
   WordEntry* const code = window.entries;
-  u32 index = place.index;
+  const u32 key = static_cast<u32>(reinterpret_cast<u64>(code) / sizeof(WordEntry));
   u32 from = index;  // where straight-line code began
   u32 retired = 0;
-  const u32 turn = place.turn;
   u32 end = index + (turn < window.words - index ? turn : window.words - index);
   Trap trap = Trap::kNone;
   WordEntry entry = load_entry(code + index);
@@ -68,10 +63,10 @@ dispatch:
 #define KVRM_TARGET_TWO(name) ", %l[L_" #name "_w], %l[L_" #name "_x]"
 #define KVRM_LABEL_ONE(name) , L_##name
 #define KVRM_LABEL_TWO(name) , L_##name##_w, L_##name##_x
-  // A jump table: the compiler would make a tree of comparisons.
+  // A jump table: the compiler would make a tree of comparisons. All lanes here are at the same entry.
   asm goto(
       "{ targets%=: .branchtargets %l[L_undecoded], %l[L_cold], %l[L_undefined]" KVRM_HOT_ROWS(KVRM_TARGET_ONE)
-          KVRM_HOT_SIZED_ROWS(KVRM_TARGET_TWO) "; brx.idx %0, targets%=; }"
+          KVRM_HOT_SIZED_ROWS(KVRM_TARGET_TWO) "; brx.idx.uni %0, targets%=; }"
       :
       : "r"(u32{entry.handler})
       : "memory"
@@ -97,9 +92,13 @@ dispatch:
     isa::name op = unpack_operands<isa::name>(entry.operands);                                    \
     fix;                                                                                          \
     if constexpr (semantics::kUsesPc<isa::name>) cpu.pc = window.start + u64{index} * 4;          \
-    trap = semantics::Meaning<isa::name>::execute(cpu, memory, op);                               \
-    if constexpr (isa::facts(isa::Row::name).flow == isa::Flow::kNext) goto next;                 \
-    goto branched;                                                                                \
+    if constexpr (isa::facts(isa::Row::name).flow == isa::Flow::kNext) {                          \
+      trap = semantics::Meaning<isa::name>::execute(cpu, memory, op);                             \
+      goto next;                                                                                  \
+    } else {                                                                                      \
+      (void)semantics::Meaning<isa::name>::execute(cpu, memory, op);                              \
+      goto branched;                                                                              \
+    }                                                                                             \
   }
 #define KVRM_RUN_ONE(name) \
   L_##name : KVRM_BODY(name, (void)0)
@@ -108,24 +107,14 @@ dispatch:
   KVRM_HOT_ROWS(KVRM_RUN_ONE)
   KVRM_HOT_SIZED_ROWS(KVRM_RUN_TWO)
 
-L_undecoded: {
-  entry = make_word_entry(memory::load_global<u32>(window.bytes + u64{index} * 4));
-  store_entry(code + index, entry);
-  goto dispatch;
-}
+L_undecoded:
+L_cold:
+  trap = Trap::kNotHere;
+  goto leave;
 
 L_undefined:
   trap = Trap::kUndefined;
-  goto next;
-
-L_cold: {
-  // Rows that read pc or the clock find them up to date.
-  cpu.pc = window.start + u64{index} * 4;
-  cpu.clock_ns = place.clock + retired + (index - from);
-  trap = run_cold(cpu, memory, static_cast<isa::Row>(entry.row), entry.word);
-  if (trap == Trap::kSystemCall) ++index;  // retired: pc is behind it
-  goto next;
-}
+  goto leave;
 
 next:
   if (KVRM_UNLIKELY(trap != Trap::kNone)) goto leave;
@@ -137,21 +126,33 @@ branched: {
   retired += index + 1 - from;
   const u64 distance = cpu.pc - window.start;
   index = static_cast<u32>(distance >> 2);
+  if (KVRM_UNLIKELY(distance >= u64{window.words} * 4 || distance % 4 != 0)) return {Trap::kNone, index, retired};
   from = index;
-  if (distance >= u64{window.words} * 4 || distance % 4 != 0) goto outside;
   const u32 left = turn - retired;
   end = index + (left < window.words - index ? left : window.words - index);
-  if (left == 0 || !together.may_continue(index)) goto leave;
+  if (left == 0 || !together.may_continue(key + index)) goto leave;
   entry = load_entry(code + index);
   goto dispatch;
 }
 
 leave:
-  retired += index - from;
   cpu.pc = window.start + u64{index} * 4;
-outside:
-  place.index = index;
-  place.retired = retired;
+  return {trap, index, retired + (index - from)};
+}
+
+// The instruction at cpu.pc, with all of the lane's memory. The clock is the lane's time now. A row that completes
+// leaves pc at the next instruction, and so does SVC.
+KVRM_INLINE Trap run_one(Cpu& cpu, memory::LaneMemory& memory, const CodeWindow& window) {
+  const u64 pc = cpu.pc;
+  WordEntry* const place = window.entries + (pc - window.start) / 4;
+  WordEntry entry = load_entry(place);
+  if (entry.handler == kHandleUndecoded) {
+    entry = make_word_entry(memory::load_global<u32>(window.bytes + (pc - window.start)));
+    store_entry(place, entry);
+  }
+  if (entry.handler == kHandleUndefined) return Trap::kUndefined;
+  const Trap trap = run_cold(cpu, memory, static_cast<isa::Row>(entry.row), entry.word);
+  if (trap == Trap::kNone && isa::facts(static_cast<isa::Row>(entry.row)).flow == isa::Flow::kNext) cpu.pc = pc + 4;
   return trap;
 }
 

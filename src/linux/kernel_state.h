@@ -42,6 +42,7 @@ struct Kernel : LaneProcess {
   std::string exe_name;  // what /proc/self/exe says
   // The standard files as they were at the start; a lane may speak for those the guest still has.
   std::array<std::shared_ptr<OpenFile>, 3> standard_files;
+  std::array<u32, 3> standard_abilities{};  // StandardFlag
   std::bitset<kCallNumbers> named;                    // unknown calls already reported
   std::optional<std::array<u8, 36>> terminal_before;  // what to put back when the process ends
   int terminal_fd = -1;
@@ -81,9 +82,6 @@ inline constexpr i64 kRestart = -512;
 #define KVRM_LANE(number, name) i64 sys_##name(Kernel& kernel, Call& call);
 #include "linux/syscalls.inc"
 i64 sys_not_a_socket(Kernel& kernel, Call& call);
-
-// What stat says of a host file; memory: set if it is a pipe into KVRM. 0 or -errno. sys_stat.cpp.
-i64 stat_of(const Kernel& kernel, int host_fd, const MemoryPipe* memory, GuestStat& guest);
 
 // Signals, signal_frame.cpp.
 // Runs handlers and default actions for everything that waits; nullopt: go on.

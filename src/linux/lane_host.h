@@ -53,4 +53,14 @@ inline LaneCall<HostMemory, HostClock> lane_side(Kernel& kernel, const Call& cal
   return {kernel, memory, {kernel.clock, call.cpu}, {call.a[0], call.a[1], call.a[2], call.a[3], call.a[4], call.a[5]}};
 }
 
+// What lanes may do with the standard files, found out at the start.
+void know_standard_files(Kernel& kernel, const std::array<std::shared_ptr<OpenFile>, 3>& files);
+
+// The process as its lane gets to see it, and back.
+LaneProcess lane_view(const Kernel& kernel, u64 deadline);
+void take_lane_view(Kernel& kernel, const LaneProcess& process);
+
+// sys_stat.cpp: 0 or -errno. memory: set if the file is a pipe into KVRM.
+i64 stat_file(const Kernel& kernel, int host_fd, const MemoryPipe* memory, GuestStat& stat);
+
 }  // namespace kvrm::linux_abi

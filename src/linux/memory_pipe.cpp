@@ -44,8 +44,8 @@ std::shared_ptr<OpenFile> make(MemoryPipe pipe, bool output) {
 i64 MemoryPipe::read(std::span<u8> to, bool at_offset) {
   if (at_offset) return -ESPIPE;
   const std::size_t n = std::min<std::size_t>(to.size(), unread());
-  if (n != 0) std::memcpy(to.data(), input->data() + *position, n);
-  *position += n;
+  if (n != 0) std::memcpy(to.data(), input->data() + position, n);
+  position += n;
   return i64(n);
 }
 
@@ -78,12 +78,12 @@ void MemoryPipe::settle(GuestStatx& stat, u32 uid, u32 gid) const {
   stat.atime = stat.mtime = stat.ctime = {kMade, 0, 0};
 }
 
-std::shared_ptr<OpenFile> make_memory_input(std::shared_ptr<const std::string> bytes, u64* position) {
-  return make({0, std::move(bytes), position, nullptr}, false);
+std::shared_ptr<OpenFile> make_memory_input(std::shared_ptr<const std::string> bytes) {
+  return make({0, std::move(bytes), 0, nullptr}, false);
 }
 
 std::shared_ptr<OpenFile> make_memory_output(u64 number, OutputSink sink) {
-  return make({number, nullptr, nullptr, std::move(sink)}, true);
+  return make({number, nullptr, 0, std::move(sink)}, true);
 }
 
 }  // namespace kvrm::linux_abi

@@ -24,10 +24,10 @@ struct OpenFile;
 struct MemoryPipe {
   u64 number = 0;  // the guest's descriptor it began as: 0, 1 or 2
   std::shared_ptr<const std::string> input;
-  u64* position = nullptr;  // how much was read: the process's, for its lane reads too
+  u64 position = 0;
   OutputSink output;
 
-  u64 unread() const { return input ? input->size() - *position : 0; }
+  u64 unread() const { return input ? input->size() - position : 0; }
   // Bytes moved or -errno.
   i64 read(std::span<u8> to, bool at_offset);
   i64 write(std::span<const u8> from, bool at_offset) const;
@@ -38,7 +38,7 @@ struct MemoryPipe {
   void settle(GuestStatx& stat, u32 uid, u32 gid) const;
 };
 
-std::shared_ptr<OpenFile> make_memory_input(std::shared_ptr<const std::string> bytes, u64* position);
+std::shared_ptr<OpenFile> make_memory_input(std::shared_ptr<const std::string> bytes);
 std::shared_ptr<OpenFile> make_memory_output(u64 number, OutputSink sink);
 
 }  // namespace kvrm::linux_abi

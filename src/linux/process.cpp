@@ -15,6 +15,7 @@
 
 #include "linux/dispatch.h"
 #include "linux/kernel_state.h"
+#include "linux/lane_host.h"
 #include "linux/layout.h"
 #include "linux/start.h"
 
@@ -128,13 +129,12 @@ Result<Process> Process::create(ProcessOptions options) try {
   open_program(*kernel);
   const auto& given = kernel->options;
   const std::array<std::shared_ptr<OpenFile>, 3> standard = {
-      given.input ? make_memory_input(given.input, &kernel->input_position) : borrow_host_file(given.stdin_fd),
+      given.input ? make_memory_input(given.input) : borrow_host_file(given.stdin_fd),
       given.output ? make_memory_output(1, given.output) : borrow_host_file(given.stdout_fd),
       given.errors ? make_memory_output(2, given.errors) : borrow_host_file(given.stderr_fd)};
   for (u64 number = 0; number < standard.size(); ++number)
     if (standard[number]) kernel->files.put(number, standard[number], false);
-  kernel->standard_files = standard;
-  if (given.input) kernel->input_size = given.input->size();
+  know_standard_files(*kernel, standard);
   return Process(std::move(kernel));
 } catch (const std::bad_alloc&) {
   return Error{"the host has no memory left"};
@@ -233,6 +233,25 @@ Outcome Process::tick(Cpu& cpu, memory::GuestMemory& memory) try {
   kernel_->message = "the host has no memory left";
   return {Outcome::Kind::kSignal, kSigkill};
 }
+
+LaneProcess Process::lane_process(const Cpu& cpu) const {
+  // A signal that waits is due now.
+  const bool now = kernel_->signals.deliverable();
+  return lane_view(*kernel_, now ? 0 : next_deadline_ns(&cpu).value_or(kNoDeadline));
+}
+
+void Process::set_lane_process(const LaneProcess& process) { take_lane_view(*kernel_, process); }
+
+std::optional<GuestStat> Process::standard_stat(u32 fd) const {
+  GuestStat stat{};
+  const auto file = kernel_->files.get(fd);
+  if (fd >= kernel_->standard_files.size() || !file || file != kernel_->standard_files[fd]) return std::nullopt;
+  return stat_file(*kernel_, file->host_fd, file->is_memory() ? &file->memory : nullptr, stat) == 0
+             ? std::optional(stat)
+             : std::nullopt;
+}
+
+const std::string& Process::program_name() const { return kernel_->exe_name; }
 
 void Process::set_cancel(const std::atomic<bool>* cancel) { kernel_->options.cancel = cancel; }
 

@@ -85,15 +85,16 @@ class Process {
   std::optional<u64> next_deadline_ns(const Cpu* cpu = nullptr) const;
   Outcome tick(Cpu& cpu, memory::GuestMemory& memory);
 
-  void set_cancel(const std::atomic<bool>* cancel);
-
-  // For a lane that answers calls by itself (lane_calls.h): its side of the process. It travels to the lane and back;
-  // whoever serves a call puts the lane's version here before and brings it up to date with describe_to_lane after.
-  LaneProcess& lane();
-  void describe_to_lane(const Cpu& cpu);
-  // What fstat says of a standard file, if that never changes; what /proc/self/exe names.
-  std::optional<GuestStat> standard_stat(u32 number) const;
+  // A lane that answers calls by itself (linux/lane_calls.h) takes this along and hands it back with every request to
+  // the host. `input` is where this process has its input; a lane on another device puts in where its copy is, and the
+  // host leaves that alone.
+  LaneProcess lane_process(const Cpu& cpu) const;
+  void set_lane_process(const LaneProcess& process);
+  // What such a lane may say for fstat of a standard file, and for /proc/self/exe.
+  std::optional<GuestStat> standard_stat(u32 fd) const;
   const std::string& program_name() const;
+
+  void set_cancel(const std::atomic<bool>* cancel);
 
   // Why the process ended in a way that needs words (deadlock, out of memory); otherwise empty.
   const std::string& message() const;

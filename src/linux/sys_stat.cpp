@@ -9,14 +9,40 @@
 #include <cerrno>
 
 #include "linux/kernel_state.h"
+#include "linux/lane_host.h"
 #include "linux/paths.h"
 
 namespace kvrm::linux_abi {
+
+i64 stat_file(const Kernel& kernel, int host_fd, const MemoryPipe* memory, GuestStat& guest) {
+  struct stat host{};
+  if (::fstat(host_fd, &host) != 0) return -errno;
+  guest = {};
+  guest.dev = host.st_dev;
+  guest.ino = host.st_ino;
+  guest.mode = host.st_mode;
+  guest.nlink = u32(host.st_nlink);
+  guest.uid = host.st_uid;
+  guest.gid = host.st_gid;
+  guest.rdev = host.st_rdev;
+  guest.size = host.st_size;
+  guest.blksize = i32(host.st_blksize);
+  guest.blocks = host.st_blocks;
+  guest.atime = host.st_atim.tv_sec;
+  guest.atime_nsec = u64(host.st_atim.tv_nsec);
+  guest.mtime = host.st_mtim.tv_sec;
+  guest.mtime_nsec = u64(host.st_mtim.tv_nsec);
+  guest.ctime = host.st_ctim.tv_sec;
+  guest.ctime_nsec = u64(host.st_ctim.tv_nsec);
+  if (memory) memory->settle(guest, kernel.uid, kernel.gid);
+  return 0;
+}
+
 namespace {
 
 i64 stat_fd(const Kernel& kernel, Call& call, int host_fd, const MemoryPipe* memory, u64 pointer) {
-  GuestStat guest{};
-  if (const i64 error = stat_of(kernel, host_fd, memory, guest)) return error;
+  GuestStat guest;
+  if (const i64 error = stat_file(kernel, host_fd, memory, guest)) return error;
   return copy_out(call.memory, pointer, guest) ? 0 : -EFAULT;
 }
 
@@ -79,29 +105,6 @@ GuestStatx convert(const struct statx& host) {
 }
 
 }  // namespace
-
-i64 stat_of(const Kernel& kernel, int host_fd, const MemoryPipe* memory, GuestStat& guest) {
-  struct stat host{};
-  if (::fstat(host_fd, &host) != 0) return -errno;
-  guest.dev = host.st_dev;
-  guest.ino = host.st_ino;
-  guest.mode = host.st_mode;
-  guest.nlink = u32(host.st_nlink);
-  guest.uid = host.st_uid;
-  guest.gid = host.st_gid;
-  guest.rdev = host.st_rdev;
-  guest.size = host.st_size;
-  guest.blksize = i32(host.st_blksize);
-  guest.blocks = host.st_blocks;
-  guest.atime = host.st_atim.tv_sec;
-  guest.atime_nsec = u64(host.st_atim.tv_nsec);
-  guest.mtime = host.st_mtim.tv_sec;
-  guest.mtime_nsec = u64(host.st_mtim.tv_nsec);
-  guest.ctime = host.st_ctim.tv_sec;
-  guest.ctime_nsec = u64(host.st_ctim.tv_nsec);
-  if (memory) memory->settle(guest, kernel.uid, kernel.gid);
-  return 0;
-}
 
 i64 sys_fstat(Kernel& kernel, Call& call) {
   const auto file = kernel.files.get(call.a[0]);

@@ -220,7 +220,7 @@ Stop CudaBackend::stop_of(unsigned number, Lane& lane, const lanes::JobEnd& end,
 
 Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) {
   if (auto placed = place_lanes(); !placed) return placed;
-  std::vector<lanes::Order> orders((lanes_.size() + 31) / 32 * 32, lanes::Order::kRest);
+  std::vector<lanes::Order> orders(set_->padded_lanes(), lanes::Order::kRest);
   u64 alive = 0;
   for (unsigned i = 0; i < results.size(); ++i) {
     Lane& lane = at(first + i);
@@ -314,7 +314,8 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
       found->second = starts.add((*loaded)->contents);
       programs.push_back(std::move(*loaded));
     }
-    inputs.push_back({found->second, bytes_of(jobs[i].job->input)});
+    const auto& input = jobs[i].job->input;
+    inputs.push_back({found->second, input ? bytes_of(*input) : std::span<const u8>()});
     numbers.push_back(i);
   }
   if (numbers.empty()) return {};

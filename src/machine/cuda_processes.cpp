@@ -16,11 +16,10 @@ Result<std::shared_ptr<const LaneProgram>> load_lane_program(const linux_abi::Pr
   if (!process) return process.error();
   auto& contents = program->contents;
   if (auto started = process->start(image, contents.cpu, *program->space); !started) return started.error();
-  process->describe_to_lane(contents.cpu);
   contents.is_process = true;
   contents.areas = program->space->source_areas();
   contents.pages = program->space->private_pages();
-  contents.process = process->lane();
+  contents.process = process->lane_process(contents.cpu);
   for (u32 i = 0; i < 3; ++i) contents.stats[i] = process->standard_stat(i);
   contents.program = process->program_name();
   return std::shared_ptr<const LaneProgram>(std::move(program));
@@ -43,8 +42,9 @@ linux_abi::Process* LaneProcesses::find(u32 number, const OptionsOf& options_of)
 device::lanes::Outcome LaneProcesses::serve(u32 number, const device::cuda::Call& call, Cpu& cpu,
                                             memory::GuestMemory& memory, const OptionsOf& options_of) {
   linux_abi::Process& process = *find(number, options_of);
-  // The lane's version counts, except for where its input is: the process has that itself.
-  std::memcpy(static_cast<void*>(&process.lane()), call.process.data(), sizeof(linux_abi::LaneProcess));
+  linux_abi::LaneProcess lane;
+  std::memcpy(static_cast<void*>(&lane), call.process.data(), sizeof(lane));
+  process.set_lane_process(lane);
   linux_abi::Outcome outcome;
   switch (call.request.kind) {
     case device::lanes::RequestKind::kSystemCall: outcome = process.system_call(cpu, memory); break;
@@ -52,8 +52,8 @@ device::lanes::Outcome LaneProcesses::serve(u32 number, const device::cuda::Call
     case device::lanes::RequestKind::kTick: outcome = process.tick(cpu, memory); break;
     case device::lanes::RequestKind::kEnd: break;
   }
-  process.describe_to_lane(cpu);
-  std::memcpy(call.process.data(), static_cast<const void*>(&process.lane()), sizeof(linux_abi::LaneProcess));
+  lane = process.lane_process(cpu);
+  std::memcpy(call.process.data(), static_cast<const void*>(&lane), sizeof(lane));
   using Kind = linux_abi::Outcome::Kind;
   constexpr int kKill = 9;
   switch (outcome.kind) {

@@ -42,7 +42,7 @@ void KeptOutput::take(std::span<const u8> more) {
 linux_abi::ProcessOptions job_options(const LaneJob& job, KeptOutput& output, KeptOutput& errors) {
   linux_abi::ProcessOptions options = job.program->options;
   options.args = arguments_of(options.exe_path, job.job->args);
-  options.input = std::shared_ptr<const std::string>(std::shared_ptr<void>(), &job.job->input);  // not owned
+  options.input = job.job->input ? job.job->input : std::make_shared<const std::string>();
   options.output = [&output](std::span<const u8> bytes) { output.take(bytes); };
   options.errors = [&errors](std::span<const u8> bytes) { errors.take(bytes); };
   return options;

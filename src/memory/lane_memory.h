@@ -99,6 +99,78 @@ KVRM_INLINE u8* lane_byte(u64 page, u64 offset) {
   return reinterpret_cast<u8*>((page & ~u64{7}) + ((offset & ~u64{7}) << shift) + (offset & 7));
 }
 
+// The state of a lane that runs, and what it knows of its memory, side by side.
+struct ResidentLane {
+  Cpu cpu;
+  LaneTranslation recent[kLaneTranslations];
+};
+
+namespace detail {
+
+KVRM_INLINE u32 recent_slot(u64 address) { return static_cast<u32>(address >> kPageShift) & (kLaneTranslations - 1); }
+
+// Memory comes in words of 8 bytes. An access that is aligned, or made of whole words, needs no more than its words.
+template <class T>
+KVRM_INLINE bool fits(u64 address) {
+  if constexpr (sizeof(T) == 1) return true;
+  if constexpr (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) return (address & (sizeof(T) - 1)) == 0;
+  return sizeof(T) % 8 == 0 && (address & 7) == 0;
+}
+template <class T>
+struct Words {
+  u64 words[sizeof(T) / 8];
+};
+template <class T>
+KVRM_INLINE T get(u64 page, u64 offset) {
+  const u8* const first = lane_byte(page, offset);
+  if constexpr (sizeof(T) == 1) return __builtin_bit_cast(T, load_global<u8>(first));
+  if constexpr (sizeof(T) == 2) return __builtin_bit_cast(T, load_global<u16>(first));
+  if constexpr (sizeof(T) == 4) return __builtin_bit_cast(T, load_global<u32>(first));
+  if constexpr (sizeof(T) % 8 == 0) {
+    Words<T> words;
+#pragma GCC unroll 8
+    for (u32 i = 0; i < sizeof(T) / 8; ++i) words.words[i] = load_global<u64>(first + (u64{i} * 8 << (page & 7)));
+    return __builtin_bit_cast(T, words);
+  }
+  __builtin_unreachable();
+}
+template <class T>
+KVRM_INLINE void put(u64 page, u64 offset, const T& value) {
+  u8* const first = lane_byte(page, offset);
+  if constexpr (sizeof(T) == 1) store_global(first, __builtin_bit_cast(u8, value));
+  if constexpr (sizeof(T) == 2) store_global(first, __builtin_bit_cast(u16, value));
+  if constexpr (sizeof(T) == 4) store_global(first, __builtin_bit_cast(u32, value));
+  if constexpr (sizeof(T) % 8 == 0) {
+    const auto words = __builtin_bit_cast(Words<T>, value);
+#pragma GCC unroll 8
+    for (u32 i = 0; i < sizeof(T) / 8; ++i) store_global(first + (u64{i} * 8 << (page & 7)), words.words[i]);
+  }
+}
+
+}  // namespace detail
+
+// The part of the policy that needs no more than the recent pages. Everything else is kNotHere. The Cpu is that of a
+// ResidentLane.
+struct RecentPages {
+  template <class T>
+  KVRM_INLINE Trap load(Cpu& cpu, u64 address, T& value) {
+    const LaneTranslation& known = reinterpret_cast<ResidentLane&>(cpu).recent[detail::recent_slot(address)];
+    const u64 last = (address + sizeof(T) - 1) & kTagMask;
+    if (KVRM_UNLIKELY((known.tag & ~u64{2}) != last || !detail::fits<T>(address))) return Trap::kNotHere;
+    value = detail::get<T>(known.page, address & (kPageSize - 1));
+    return Trap::kNone;
+  }
+  template <class T>
+  KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
+    const LaneTranslation& known = reinterpret_cast<ResidentLane&>(cpu).recent[detail::recent_slot(address)];
+    const u64 last = (address + sizeof(T) - 1) & kTagMask;
+    if (KVRM_UNLIKELY((known.tag & ~u64{1}) != last || !detail::fits<T>(address))) return Trap::kNotHere;
+    detail::put<T>(known.page, address & (kPageSize - 1), value);
+    return Trap::kNone;
+  }
+};
+
+// All of a lane's memory.
 class LaneMemory {
  public:
   KVRM_INLINE LaneMemory(LaneSpace* space, LaneTranslation* recent) : space_(space), recent_(recent) {}
@@ -106,12 +178,6 @@ class LaneMemory {
   // --- the policy ---
   template <class T>
   KVRM_INLINE Trap load(Cpu& cpu, u64 address, T& value) {
-    const LaneTranslation& known = recent_[slot_of(address)];
-    const u64 last = (address + sizeof(T) - 1) & kTagMask;
-    if (KVRM_LIKELY((known.tag & ~u64{2}) == last) && fits<T>(address)) {
-      value = get<T>(known.page, address & (kPageSize - 1));
-      return Trap::kNone;
-    }
     T copy;
     const SlowAccess slow = read_slow(address, &copy, sizeof(T));
     if (slow.trap != Trap::kNone) return memory_trap(cpu, slow.trap, slow.fault_address, Access::kRead);
@@ -121,12 +187,6 @@ class LaneMemory {
 
   template <class T>
   KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
-    const LaneTranslation& known = recent_[slot_of(address)];
-    const u64 last = (address + sizeof(T) - 1) & kTagMask;
-    if (KVRM_LIKELY((known.tag & ~u64{1}) == last) && fits<T>(address)) {
-      put<T>(known.page, address & (kPageSize - 1), value);
-      return Trap::kNone;
-    }
     const T copy = value;
     const SlowAccess slow = write_slow(address, &copy, sizeof(T));
     if (slow.trap != Trap::kNone) return memory_trap(cpu, slow.trap, slow.fault_address, Access::kWrite);
@@ -191,47 +251,6 @@ class LaneMemory {
   LaneSpace& space() { return *space_; }
 
  private:
-  static KVRM_INLINE u32 slot_of(u64 address) {
-    return static_cast<u32>(address >> kPageShift) & (kLaneTranslations - 1);
-  }
-  // Memory comes in words of 8 bytes. An access that is aligned, or made of whole words, needs no more than its words.
-  template <class T>
-  static KVRM_INLINE bool fits(u64 address) {
-    if constexpr (sizeof(T) == 1) return true;
-    if constexpr (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) return (address & (sizeof(T) - 1)) == 0;
-    return sizeof(T) % 8 == 0 && (address & 7) == 0;
-  }
-  template <class T>
-  struct Words {
-    u64 words[sizeof(T) / 8];
-  };
-  template <class T>
-  static KVRM_INLINE T get(u64 page, u64 offset) {
-    const u8* const first = lane_byte(page, offset);
-    if constexpr (sizeof(T) == 1) return __builtin_bit_cast(T, load_global<u8>(first));
-    if constexpr (sizeof(T) == 2) return __builtin_bit_cast(T, load_global<u16>(first));
-    if constexpr (sizeof(T) == 4) return __builtin_bit_cast(T, load_global<u32>(first));
-    if constexpr (sizeof(T) % 8 == 0) {
-      Words<T> words;
-#pragma GCC unroll 8
-      for (u32 i = 0; i < sizeof(T) / 8; ++i) words.words[i] = load_global<u64>(first + (u64{i} * 8 << (page & 7)));
-      return __builtin_bit_cast(T, words);
-    }
-    __builtin_unreachable();
-  }
-  template <class T>
-  static KVRM_INLINE void put(u64 page, u64 offset, const T& value) {
-    u8* const first = lane_byte(page, offset);
-    if constexpr (sizeof(T) == 1) store_global(first, __builtin_bit_cast(u8, value));
-    if constexpr (sizeof(T) == 2) store_global(first, __builtin_bit_cast(u16, value));
-    if constexpr (sizeof(T) == 4) store_global(first, __builtin_bit_cast(u32, value));
-    if constexpr (sizeof(T) % 8 == 0) {
-      const auto words = __builtin_bit_cast(Words<T>, value);
-#pragma GCC unroll 8
-      for (u32 i = 0; i < sizeof(T) / 8; ++i) store_global(first + (u64{i} * 8 << (page & 7)), words.words[i]);
-    }
-  }
-
   struct Slot {
     u64* entry;  // null: no memory left for tables
     GroupPage* page;

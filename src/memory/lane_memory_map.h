@@ -170,7 +170,7 @@ inline LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   if (!(entry & kEntryRead)) tag |= 1;
   if (!(entry & kEntryPrivate) || !(entry & kEntryWrite)) tag |= 2;
   if (entry & kEntryCommon) tag |= 3;
-  recent_[slot_of(address)] = {tag, page};
+  recent_[detail::recent_slot(address)] = {tag, page};
   return {Trap::kNone, page, entry};
 }
 
@@ -202,6 +202,24 @@ SlowAccess LaneMemory::each_page(u64 address, u64 size, Access access, Copy copy
   return {Trap::kNone, 0};
 }
 
+// Bytes inside a page: whole words where they are whole on both sides.
+inline void copy_out_of(u64 page, u64 offset, u8* to, u64 count) {
+  const bool words = ((offset | reinterpret_cast<u64>(to)) & 7) == 0;
+  u64 i = 0;
+  for (; words && i + 8 <= count; i += 8) {
+    *reinterpret_cast<u64*>(to + i) = load_global<u64>(lane_byte(page, offset + i));
+  }
+  for (; i < count; ++i) to[i] = load_global<u8>(lane_byte(page, offset + i));
+}
+inline void copy_into(u64 page, u64 offset, const u8* from, u64 count) {
+  const bool words = ((offset | reinterpret_cast<u64>(from)) & 7) == 0;
+  u64 i = 0;
+  for (; words && i + 8 <= count; i += 8) {
+    store_global(lane_byte(page, offset + i), *reinterpret_cast<const u64*>(from + i));
+  }
+  for (; i < count; ++i) store_global(lane_byte(page, offset + i), from[i]);
+}
+
 // Common memory is written by others at any time: what is aligned is read and written in one piece.
 KVRM_INLINE bool in_one_piece(u64 offset, u64 count) {
   return (count == 2 || count == 4 || count == 8) && (offset & (count - 1)) == 0;
@@ -227,7 +245,7 @@ inline SlowAccess LaneMemory::read_slow(u64 address, void* to, u32 size) {
       }
       return;
     }
-    for (u64 i = 0; i < count; ++i) bytes[done + i] = load_global<u8>(lane_byte(page.page, offset + i));
+    copy_out_of(page.page, offset, bytes + done, count);
   });
 }
 
@@ -252,7 +270,7 @@ inline SlowAccess LaneMemory::write_slow(u64 address, const void* from, u32 size
       }
       return;
     }
-    for (u64 i = 0; i < count; ++i) store_global(lane_byte(page.page, offset + i), bytes[done + i]);
+    copy_into(page.page, offset, bytes + done, count);
   });
 }
 
@@ -318,7 +336,7 @@ inline bool LaneMemory::peek(u64 address, void* to, u64 size) {
     }
     const u64 offset = at & (kPageSize - 1);
     const u64 count = size - done < kPageSize - offset ? size - done : kPageSize - offset;
-    for (u64 i = 0; i < count; ++i) bytes[done + i] = load_global<u8>(lane_byte(page, offset + i));
+    copy_out_of(page, offset, bytes + done, count);
     done += count;
   }
   return true;
@@ -346,7 +364,7 @@ inline bool LaneMemory::poke(u64 address, const void* from, u64 size) {
     note_private(at);
     const u64 offset = at & (kPageSize - 1);
     const u64 count = size - done < kPageSize - offset ? size - done : kPageSize - offset;
-    for (u64 i = 0; i < count; ++i) store_global(lane_byte(*slot.entry & kEntryAddress, offset + i), bytes[done + i]);
+    copy_into(*slot.entry & kEntryAddress, offset, bytes + done, count);
     done += count;
   }
   forget_recent();

@@ -8,51 +8,18 @@ Builds a few small guests with aarch64-linux-gnu-gcc; without that compiler the 
 
 import json
 import os
-import pathlib
-import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-KVRM = os.path.abspath(sys.argv.pop(1))
-COMPILER = shutil.which("aarch64-linux-gnu-gcc")
-
-GUESTS = {
-    "seven": "mov x8, #93\n mov x0, #7\n svc #0",
-    "crash": "mov x1, #16\n movk x1, #0xdead, lsl #16\n ldr x0, [x1]",
-    "undefined": "udf #0",
-    "breakpoint": "brk #1",
-    "forever": "0: b 0b",
-    "echo": """
-        sub sp, sp, #64
-     0: mov x8, #63\n mov x0, #0\n mov x1, sp\n mov x2, #64\n svc #0
-        cmp x0, #0\n b.le 1f
-        mov x2, x0\n mov x8, #64\n mov x0, #1\n mov x1, sp\n svc #0\n b 0b
-     1: mov x8, #93\n mov x0, #0\n svc #0""",
-    "arguments": """
-        ldr x19, [sp]\n mov x8, #93\n mov x0, x19\n svc #0""",
-}
+from common import COMPILER, KVRM, Case, GuestCase, run
 
 
-def run(*arguments, **options):
-    options.setdefault("timeout", 30)
-    return subprocess.run([KVRM, *map(str, arguments)], capture_output=True, **options)
-
-
-class Basics(unittest.TestCase):
-    def expect_host_error(self, result, *words):
-        self.assertEqual(result.returncode, 125, result.stderr)
-        lines = result.stderr.decode().splitlines()
-        self.assertEqual(len(lines), 1, lines)
-        self.assertTrue(lines[0].startswith("kvrm: "), lines)
-        for word in words:
-            self.assertIn(word, lines[0])
-
+class Basics(Case):
     def test_help_teaches(self):
-        for arguments in (["--help"], ["run", "--help"], ["info", "--help"], ["disasm", "--help"]):
+        for arguments in (["--help"], ["run", "--help"], ["fleet", "--help"], ["info", "--help"], ["disasm", "--help"]):
             result = run(*arguments)
             self.assertEqual(result.returncode, 0)
             self.assertIn(b"Usage", result.stdout)
@@ -97,23 +64,7 @@ class Basics(unittest.TestCase):
 
 
 @unittest.skipUnless(COMPILER, "aarch64-linux-gnu-gcc is not installed")
-class Guests(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        for name, text in GUESTS.items():
-            source = pathlib.Path(cls.folder.name, name + ".s")
-            source.write_text(f".global _start\n_start:\n {text}\n")
-            command = [COMPILER, "-nostdlib", "-static", "-o", source.with_suffix(""), source]
-            subprocess.run(command, check=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    def guest(self, name):
-        return os.path.join(self.folder.name, name)
-
+class Guests(GuestCase):
     def test_exit_status_is_the_guests(self):
         self.assertEqual(run("run", self.guest("seven")).returncode, 7)
 
@@ -158,6 +109,41 @@ class Guests(unittest.TestCase):
         facts = json.loads(result.stderr.decode().splitlines()[-1])
         self.assertEqual(facts["instructions"], 1_000_003)
         self.assertEqual(facts["stop_reason"], "budget")
+
+    def test_lanes_print_in_order(self):
+        result = run("run", "--lanes", "50", "--stats=json", self.guest("echo"), input=b"one line\n")
+        self.assertEqual(result.stdout, b"one line\n" * 50)
+        facts = json.loads(result.stderr.decode().splitlines()[-1])
+        self.assertEqual(facts["lanes"], 50)
+        self.assertEqual(facts["launches"], 1)
+        self.assertEqual(facts["endings"], {"exit 0": 50})
+        alone = run("run", "--stats=json", self.guest("echo"), input=b"one line\n")
+        self.assertEqual(facts["instructions"], 50 * json.loads(alone.stderr)["instructions"])
+
+    def test_lanes_end_as_one_lane_does(self):
+        result = run("run", "--lanes", "3", self.guest("seven"), input=b"")
+        self.assertEqual((result.returncode, result.stderr), (7, b""))
+        result = run("run", "--lanes", "3", self.guest("crash"), input=b"")
+        self.assertEqual(result.returncode, 128 + signal.SIGSEGV)
+        self.assertIn(b"3 signal 11", result.stderr)
+        result = run("run", "--lanes", "3", "--max-instructions", "1000", self.guest("forever"), input=b"")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn(b"3 budget", result.stderr)
+
+    def test_lanes_interrupted(self):
+        command = [KVRM, "run", "--lanes", "4", "--stats=json", self.guest("forever")]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, message = process.communicate(timeout=10)
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("interrupted", message.decode())
+        self.assertGreater(json.loads(message.decode().splitlines()[-1])["instructions"], 0)
+
+    def test_progress(self):
+        result = run("run", "--progress", "--max-instructions", "20e6", self.guest("forever"))
+        self.assertIn(b"20 M instructions", result.stderr)
+        self.assertNotIn(b" instructions, ", run("run", self.guest("seven")).stderr)
 
     def test_interrupt(self):
         process = subprocess.Popen([KVRM, "run", "--stats=json", self.guest("forever")], stderr=subprocess.PIPE)

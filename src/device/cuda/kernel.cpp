@@ -6,7 +6,8 @@
 namespace kvrm::device::lanes {
 namespace {
 
-static_assert(sizeof(Resident) / 8 % 2 == 1);
+// An odd number of words, so that the same member of neighbouring lanes is in different banks.
+static_assert(sizeof(memory::ResidentLane) / 8 % 2 == 1);
 
 class GpuWarp {
  public:
@@ -17,12 +18,12 @@ class GpuWarp {
     return alone() ? value : warp::shuffle(mask_, value, from);
   }
   KVRM_INLINE u32 reduce_min(u32 value) const { return alone() ? value : warp::reduce_min(mask_, value); }
-  // Whether the lanes of the mask are all here and all at the same place.
-  KVRM_INLINE bool still_together(u32 mask, u32 index) const {
+  // Whether the lanes of the mask are all here and all have the same key.
+  KVRM_INLINE bool still_together(u32 mask, u32 key) const {
     if (alone()) return true;
     const u32 here = warp::active_mask();
     if (here != mask) return false;
-    return warp::all(here, index == warp::shuffle(here, index, static_cast<u32>(__builtin_ctz(here))));
+    return warp::all(here, key == warp::shuffle(here, key, static_cast<u32>(__builtin_ctz(here))));
   }
   KVRM_INLINE void pause() const { sync::pause(200); }
 
@@ -37,21 +38,34 @@ class GpuWarp {
 using namespace kvrm;
 using namespace kvrm::device::lanes;
 
-extern "C" __attribute__((address_space(3))) Resident kvrm_resident[];
+#define KVRM_SHARED __attribute__((address_space(3)))
+extern "C" KVRM_SHARED memory::ResidentLane kvrm_resident[];
+
+namespace {
+
+// The lane's fast state, in shared memory.
+struct SharedHome {
+  u32 thread;
+  KVRM_INLINE Cpu& cpu() const { return *(Cpu*)(KVRM_SHARED Cpu*)&kvrm_resident[thread].cpu; }
+  KVRM_INLINE memory::LaneTranslation* recent() const {
+    return (memory::LaneTranslation*)(KVRM_SHARED memory::LaneTranslation*)kvrm_resident[thread].recent;
+  }
+};
+
+}  // namespace
 
 // A group for each warp; a warp that is through takes another.
 extern "C" __attribute__((nvptx_kernel)) void kvrm_run(const Launch* given) {
   const Launch& launch = *given;
   const u32 lane_in_warp = warp::thread() % 32;
   if (lane_in_warp >> launch.group_shift != 0) return;
-  Resident& resident = *(Resident*)&kvrm_resident[warp::thread()];
   const u32 warps = warp::blocks() * (warp::block_size() / 32);
   const u32 first = warp::block() * (warp::block_size() / 32) + warp::thread() / 32;
   const u32 groups = ((launch.lane_count - 1) >> launch.group_shift) + 1;
   U128 vectors[32];
   for (u32 group = first; group < groups; group += warps) {
     const u32 lane = (group << launch.group_shift) + lane_in_warp;
-    run_group(GpuWarp(launch.group_shift), launch, launch.lanes[lane], resident, vectors);
+    run_group(GpuWarp(launch.group_shift), launch, launch.lanes[lane], SharedHome{warp::thread()}, vectors);
   }
 }
 
@@ -66,7 +80,9 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_prepare(const Launch* launch)
 extern "C" __attribute__((nvptx_kernel)) void kvrm_serve(const Launch* given, u32 number) {
   const Launch& launch = *given;
   Lane& lane = launch.lanes[number];
-  Resident resident;
+  memory::ResidentLane resident;
+  U128 vectors[32];
+  resident.cpu.q = vectors;
   memory::LaneMemory memory(&lane.space, resident.recent);
   memory.forget_recent();
   MailboxState state(resident.cpu, lane.process);

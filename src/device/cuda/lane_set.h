@@ -32,6 +32,8 @@ class LaneSet {
   };
   static Result<std::unique_ptr<LaneSet>> create(GpuPointer gpu, const Plan& plan);
 
+  u32 padded_lanes() const { return padded_lanes_; }  // whole groups
+
   // What the lanes of later launches begin with; before the first launch, or when no lane is to go on.
   Result<void> place(const StartSet& starts, std::span<const LaneJobInput> jobs);
 
@@ -40,7 +42,7 @@ class LaneSet {
     bool meet = true;
     u32 turn = kTurn;
     bool raw_calls = false;
-    std::span<const lanes::Order> orders;  // one for each lane; empty: the placed jobs, one after the other
+    std::span<const lanes::Order> orders;  // one for each padded lane; empty: the placed jobs, one after the other
   };
   struct Hooks {
     Service::Handler serve;                              // by many threads

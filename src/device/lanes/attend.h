@@ -7,13 +7,6 @@
 
 namespace kvrm::device::lanes {
 
-// A lane's fast state while it is resident: in shared memory on a GPU. An odd number of words, so that the same
-// member of neighbouring lanes is in different banks.
-struct Resident {
-  Cpu cpu;
-  memory::LaneTranslation recent[memory::kLaneTranslations];
-};
-
 // Between the registers of a resident lane and those that rest in device memory.
 inline void load_registers(Cpu& to, const WholeCpu& from) {
   for (u32 i = 0; i < kGeneralSlots; ++i) to.x[i] = from.x[i];

@@ -13,10 +13,10 @@ inline constexpr u32 kAttention = 32;  // steps between two looks at lanes that 
 // What the instruction loop asks after each branch.
 template <class Warp>
 struct Together {
-  const Warp& warp;
-  u32 mask;
-  bool whole;
-  KVRM_INLINE bool may_continue(u32 index) const { return whole && warp.still_together(mask, index); }
+  Warp warp;
+  u32 mask;   // the lanes that run
+  u32 whole;  // all that can
+  KVRM_INLINE bool may_continue(u32 key) const { return whole && warp.still_together(mask, key); }
 };
 
 // The window of shared decoded code around pc, if there is one: code of an image that this lane cannot write and has
@@ -80,11 +80,11 @@ inline void prepare_lane(const Launch& launch, u32 number) {
 }
 
 // Every lane of the group calls this.
-template <class Warp>
-KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, Resident& resident, U128* vectors) {
+template <class Warp, class Home>
+KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, Home home, U128* vectors) {
   u64* const progress = &launch.progress[lane.number];
-  Cpu& cpu = resident.cpu;
-  memory::LaneMemory memory(&lane.space, resident.recent);
+  Cpu& cpu = home.cpu();
+  memory::LaneMemory memory(&lane.space, home.recent());
   Attendant attendant(launch, lane, cpu, memory);
   cpu.q = vectors;
   load_registers(cpu, lane.registers);
@@ -132,26 +132,38 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, R
     }
 
     if (runnable != 0) {
+      // Where each stands: lanes with the same code at the same place may run together.
+      Trap trap = Trap::kNone;
+      if (status == Status::kRunning && (window_changes != lane.space.changes ||
+                                         cpu.pc - window.start >= u64{window.words} * 4 || cpu.pc % 4 != 0)) {
+        window_changes = lane.space.changes;
+        if (cpu.pc % 4 != 0 || !find_window(launch, lane.space, cpu.pc, window)) {
+          trap = fetch_word(lane, cpu, memory, window);
+          window_changes = ~lane.space.changes;  // good for this word only
+        }
+      }
+      const u64 place = trap != Trap::kNone ? cpu.pc : reinterpret_cast<u64>(window.entries + (cpu.pc - window.start) / 4);
       const Choice choice =
-          choose(warp, status == Status::kRunning, runnable, cpu.pc, cpu.x[kSpSlot], step, launch.meet != 0);
+          choose(warp, status == Status::kRunning, runnable, place, cpu.x[kSpSlot], step, launch.meet != 0);
       u32 ran = 0;
       if (choice.mine) {
-        Trap trap = Trap::kNone;
-        if (window_changes != lane.space.changes || cpu.pc - window.start >= u64{window.words} * 4 || cpu.pc % 4 != 0) {
-          window_changes = lane.space.changes;
-          if (cpu.pc % 4 != 0 || !find_window(launch, lane.space, cpu.pc, window)) {
-            trap = fetch_word(lane, cpu, memory, window);
-            window_changes = ~lane.space.changes;  // good for this word only
-          }
-        }
         if (trap == Trap::kNone && left != 0) {
           u64 turn = left < launch.turn ? left : launch.turn;
           if (deadline > cpu.clock_ns && deadline - cpu.clock_ns < turn) turn = deadline - cpu.clock_ns;
-          interpreter::LanePlace place{static_cast<u32>((cpu.pc - window.start) / 4), static_cast<u32>(turn), 0,
-                                       cpu.clock_ns};
-          trap = interpreter::run_turn(cpu, memory, window, place, Together<Warp>{warp, runnable, choice.whole});
-          ran = place.retired;
-          cpu.clock_ns = place.clock + ran;
+          do {
+            const interpreter::TurnEnd end = interpreter::run_turn(
+                home, window, static_cast<u32>((cpu.pc - window.start) / 4), static_cast<u32>(turn) - ran,
+                Together<Warp>{warp, runnable, choice.whole});
+            trap = end.trap;
+            ran += end.retired;
+            cpu.clock_ns += end.retired;
+            if (trap != Trap::kNotHere) break;
+            trap = interpreter::run_one(cpu, memory, window);
+            const u32 one = trap == Trap::kNone || trap == Trap::kSystemCall ? 1 : 0;
+            ran += one;
+            cpu.clock_ns += one;
+          } while (trap == Trap::kNone && ran < turn && window_changes == lane.space.changes &&
+                   cpu.pc - window.start < u64{window.words} * 4);
           retired += ran;
           left -= ran;
         }

@@ -1,6 +1,6 @@
 // Who of a group runs next. Lanes that have drifted apart meet again where the deepest of them waits for the others:
-// among the runnable lanes the one with the deepest stack, then with the smallest pc, leads, and all lanes at its pc run
-// with it. So that a lane that spins for another cannot starve it, every runnable lane leads once in a while.
+// among the runnable lanes the one with the deepest stack, then with the smallest pc, leads, and all lanes at its place
+// run with it. `place` is where the lane's next word is decoded: lanes that run different code at one address do not meet. So that a lane that spins for another cannot starve it, every runnable lane leads once in a while.
 //
 // Warp is a class with the cross-lane operations of the group (base/warp.h on a GPU, simulated in tests): ballot(bool),
 // shuffle(u32 or u64, from), reduce_min(u32). All lanes of the group call these functions together.
@@ -19,14 +19,13 @@ struct Choice {
 };
 
 template <class Warp>
-KVRM_INLINE Choice choose(const Warp& warp, bool runnable, u32 all_runnable, u64 pc, u64 sp, u32 step, bool meet) {
-  if (!meet) return {0, runnable, false};
+KVRM_INLINE Choice choose(const Warp& warp, bool runnable, u32 all_runnable, u64 place, u64 sp, u32 step, bool meet) {
   u32 leader = static_cast<u32>(__builtin_ctz(all_runnable));
-  u64 leading = warp.shuffle(pc, leader);
-  if (warp.ballot(runnable && pc == leading) == all_runnable) return {leader, runnable, true};
-  if (step % kFairness == 0) {
+  u64 leading = warp.shuffle(place, leader);
+  if (warp.ballot(runnable && place == leading) == all_runnable) return {leader, runnable, true};
+  if (!meet || step % kFairness == 0) {
     // In turn, whoever can.
-    const u32 start = step / kFairness % 32;
+    const u32 start = (meet ? step / kFairness : step) % 32;
     const u32 behind = all_runnable >> start << start;
     leader = static_cast<u32>(__builtin_ctz(behind ? behind : all_runnable));
   } else {
@@ -34,12 +33,12 @@ KVRM_INLINE Choice choose(const Warp& warp, bool runnable, u32 all_runnable, u64
     const u32 depth = runnable ? static_cast<u32>(sp >> 4) : ~0u;
     const u32 least_depth = warp.reduce_min(depth);
     const bool deepest = runnable && depth == least_depth;
-    const u32 place = deepest ? static_cast<u32>(pc >> 2) : ~0u;
-    const u32 least_place = warp.reduce_min(place);
-    leader = static_cast<u32>(__builtin_ctz(warp.ballot(deepest && place == least_place)));
+    const u32 along = deepest ? static_cast<u32>(place >> 4) : ~0u;
+    const u32 least_along = warp.reduce_min(along);
+    leader = static_cast<u32>(__builtin_ctz(warp.ballot(deepest && along == least_along)));
   }
-  leading = warp.shuffle(pc, leader);
-  return {leader, runnable && pc == leading, false};
+  leading = warp.shuffle(place, leader);
+  return {leader, runnable && place == leading, false};
 }
 
 }  // namespace kvrm::device::lanes

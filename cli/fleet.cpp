@@ -1,0 +1,231 @@
+// kvrm fleet: one program over many inputs, or many programs.
+#include "kvrm/fleet.h"
+
+#include <fmt/core.h>
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <system_error>
+
+#include "commands.h"
+#include "endings.h"
+#include "inputs.h"
+#include "interrupt.h"
+#include "machine_options.h"
+#include "options.h"
+#include "progress.h"
+#include "ranks.h"
+#include "records.h"
+#include "statistics.h"
+
+namespace kvrm::cli {
+namespace {
+
+struct FleetArguments {
+  MachineArguments machine;
+  InputArguments inputs;
+  std::string devices = "0";
+  std::string out;
+  std::string stdout_dir;
+  std::string max_output = "16M";
+  bool resume = false;
+};
+
+// Everything a fleet needs, on each rank.
+struct Plan {
+  Settings settings;
+  JobLimits limits;
+  std::vector<unsigned> devices;
+  std::vector<Input> inputs;
+};
+
+Result<std::vector<unsigned>> parse_devices(const std::string& text) {
+  std::vector<unsigned> devices;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const auto number = parse_count(text.substr(at, comma - at));
+    if (!number || *number > 1023) return Error{"--devices takes numbers such as 0 or 0,1, not '" + text + "'"};
+    devices.push_back(static_cast<unsigned>(*number));
+    at = comma + 1;
+  }
+  return devices;
+}
+
+Result<Plan> plan_of(const FleetArguments& arguments, const std::vector<std::string>& command) {
+  constexpr std::uint64_t kMostOutput = std::uint64_t{1} << 30;
+  auto settings = settings_of(arguments.machine, command);
+  if (!settings) return settings.error();
+  if (arguments.out.empty()) return Error{"where do the results go? (--out RESULTS.jsonl)"};
+  const bool own_programs = !arguments.inputs.programs.empty();
+  if (own_programs && !command.empty()) return Error{"--programs names the programs; no PROGRAM besides"};
+  auto inputs = list_inputs(arguments.inputs, settings->program.args);
+  if (!inputs) return inputs.error();
+  if (!own_programs && command.empty()) return Error{"which program? (kvrm fleet [OPTIONS] PROGRAM [ARGS...])"};
+  auto devices = parse_devices(arguments.devices);
+  if (!devices) return devices.error();
+  const auto max_output = parse_size(arguments.max_output);
+  if (!max_output || *max_output > kMostOutput) return Error{"--max-output takes a size up to 1G"};
+  const JobLimits limits{settings->budget, *max_output};
+  return Plan{std::move(*settings), limits, std::move(*devices), std::move(*inputs)};
+}
+
+// The inputs of this rank that have no record yet.
+std::vector<std::uint64_t> left_to_do(std::size_t inputs, const std::vector<std::uint64_t>& done, const Ranks& ranks) {
+  std::vector<bool> is_done(inputs);
+  for (const std::uint64_t index : done) is_done[index] = true;
+  std::vector<std::uint64_t> left;
+  std::uint64_t place = 0;
+  for (std::uint64_t index = 0; index < inputs; ++index) {
+    if (!is_done[index] && place++ % ranks.size() == ranks.rank()) left.push_back(index);
+  }
+  return left;
+}
+
+std::uint64_t file_size(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  return error ? 0 : size;
+}
+
+// Makes jobs of the inputs and runs them, so many at a time that their bytes and programs fit in memory.
+Result<void> run_inputs(Fleet& fleet, const Plan& plan, const std::vector<std::uint64_t>& left, bool output_in_file,
+                        const Ranks::Put& put) {
+  constexpr std::size_t kMostJobs = std::size_t{1} << 20;
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+  const auto give = [&](const JobResult& result) {
+    put(make_record(result, plan.inputs[result.index], output_in_file));
+  };
+  for (std::size_t at = 0; at < left.size() && !fleet.cancelled();) {
+    std::vector<Job> jobs;
+    std::set<std::string> programs;
+    for (std::uint64_t bytes = 0; at < left.size() && jobs.size() < kMostJobs && bytes < kMostBytes; ++at) {
+      auto job = make_job(plan.inputs[left[at]], left[at]);
+      if (job) {
+        bytes += job->input ? job->input->size() : 0;
+        if (programs.insert(job->program).second) bytes += file_size(job->program);
+        jobs.push_back(std::move(*job));
+      } else {
+        JobResult failed;
+        failed.index = left[at];
+        failed.error = job.error().message;
+        give(failed);
+      }
+    }
+    // What was interrupted has no record: --resume runs it again.
+    const auto done = [&](JobResult&& result) {
+      if (result.stop.reason != StopReason::kCancelled) give(result);
+    };
+    if (auto ran = fleet.run_jobs(plan.settings.program, jobs, done, plan.limits); !ran) return ran;
+  }
+  return {};
+}
+
+int run_fleet(Fleet& fleet, const FleetArguments& arguments, const Plan& plan, const std::vector<std::uint64_t>& left,
+              ResultsFile* results, std::uint64_t done_before, Ranks& ranks) {
+  Endings endings;
+  Result<void> worked, written;
+  std::atomic<std::uint64_t> records = 0;
+  const auto write = [&](Record&& record) {
+    if (!written) return;
+    written = results->write(record);
+    if (!written) return fleet.cancel();
+    endings.add(record.ending);
+    ++records;
+  };
+  {
+    const Interrupt interrupt(fleet);
+    const auto poll = [&] {
+      Progress progress = fleet.poll();
+      progress.jobs_done = records;
+      return progress;
+    };
+    const bool show = ranks.is_first() && (arguments.machine.progress || stderr_is_terminal());
+    const ProgressLine line(show, poll, plan.inputs.size(), done_before);
+    ranks.collect(
+        [&](const Ranks::Put& put) { worked = run_inputs(fleet, plan, left, !arguments.stdout_dir.empty(), put); },
+        write);
+  }
+  if (!worked) return host_error("fleet: " + worked.error().message);
+  if (!written) return host_error("fleet: " + written.error().message);
+  const bool interrupted = fleet.cancelled();
+  if (ranks.is_first()) {
+    fmt::print(stderr, "kvrm: {}{} of {} inputs{}{}\n", interrupted ? "interrupted; " : "", done_before + records,
+               plan.inputs.size(), records != 0 ? ": " : "", endings.text());
+    if (!arguments.machine.stats.empty()) {
+      print_statistics(fleet.statistics(), plan.settings.options.lanes, arguments.machine.stats == "json",
+                       {{"inputs", plan.inputs.size()},
+                        {"inputs_before", done_before},
+                        {"devices", fleet.machines()},
+                        {"ranks", ranks.size()},
+                        {"endings", endings.counts()}});
+    }
+  }
+  return interrupted ? 130 : 0;
+}
+
+int fleet(const FleetArguments& arguments, const std::vector<std::string>& command) {
+  auto joined = join_ranks();
+  if (!joined) return host_error("fleet: " + joined.error().message);
+  Ranks& ranks = **joined;
+  // All ranks come to the same point, whatever goes wrong on one of them.
+  auto plan = plan_of(arguments, command);
+  auto results = plan && ranks.is_first()
+                     ? ResultsFile::open(arguments.out, arguments.stdout_dir, plan->inputs, arguments.resume)
+                     : Result<ResultsFile>(Error{});
+  const bool ready = plan && (results || !ranks.is_first());
+  const auto where = ranks.is_first() ? std::string() : fmt::format("rank {}: ", ranks.rank());
+  if (!ready) host_error("fleet: " + where + (plan ? results.error() : plan.error()).message);
+  if (!ranks.agree(ready)) return kHostError;
+
+  std::vector<std::uint64_t> done;
+  if (results) done = results->done();
+  ranks.share(done);
+  const auto left = left_to_do(plan->inputs.size(), done, ranks);
+  if (arguments.machine.lanes.empty()) {
+    plan->settings.options.lanes = static_cast<unsigned>(std::clamp<std::size_t>(left.size(), 1, 131072));
+  }
+  auto machines = Fleet::create(plan->settings.options, plan->devices);
+  if (!machines) host_error("fleet: " + where + machines.error().message);
+  if (!ranks.agree(machines.ok())) return kHostError;
+  return run_fleet(*machines, arguments, *plan, left, results ? &*results : nullptr, done.size(), ranks);
+}
+
+}  // namespace
+
+void add_fleet(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<FleetArguments>();
+  CLI::App* command =
+      app.add_subcommand("fleet", "Run a program over many inputs: kvrm fleet [OPTIONS] PROGRAM [ARGS...]");
+  command->prefix_command();
+  command->add_option("--stdin-dir", arguments->inputs.stdin_dir, "Inputs: the files of a folder, each one stdin");
+  command->add_option("--stdin-lines", arguments->inputs.stdin_lines, "Inputs: the lines of a file, each one stdin");
+  command->add_option("--args-file", arguments->inputs.args_file,
+                      "Inputs: the lines of a file, each more arguments for PROGRAM");
+  command->add_option("--programs", arguments->inputs.programs,
+                      "Inputs: the lines of a file, each a program with arguments and perhaps <STDIN-FILE");
+  command->add_option("--out", arguments->out, "The results, one JSON object per line");
+  command->add_option("--stdout-dir", arguments->stdout_dir,
+                      "Each input's stdout as a file of this folder instead of in its record");
+  command->add_flag("--resume", arguments->resume, "Go on with the results of a run that was cut short");
+  command->add_option("--max-output", arguments->max_output, "Bytes of stdout and of stderr kept per input")
+      ->capture_default_str();
+  add_machine_options(*command, arguments->machine);
+  command->add_option("--lanes", arguments->machine.lanes, "How many inputs run at a time (default: as many as help)");
+  command->add_option("--devices", arguments->devices, "The GPUs to share the inputs among, such as 0,1")
+      ->capture_default_str();
+  command->add_flag("--progress", arguments->machine.progress, "A progress bar even where stderr is no terminal");
+  command->footer(
+      "Each input becomes one record: its index and name, how the program ended, its instructions and its output.\n"
+      "The status is 0 when every input has a record, however the programs ended; 130 after Ctrl-C; 125 if something\n"
+      "is wrong on this side. Killed at any moment, --resume goes on without repeating a finished input.\n"
+      "Lines of --args-file and --programs are split at blanks; '...', \"...\" and \\ quote. Under mpirun the ranks\n"
+      "share the inputs and rank 0 writes the results.\n"
+      "Example: kvrm fleet --stdin-dir corpus --out results.jsonl ./parser --strict");
+  command->callback([arguments, command, &chosen] {
+    chosen = [arguments, command] { return fleet(*arguments, command->remaining()); };
+  });
+}
+
+}  // namespace kvrm::cli

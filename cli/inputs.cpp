@@ -1,0 +1,114 @@
+#include "inputs.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "kvrm/inspect.h"
+#include "words.h"
+
+namespace kvrm::cli {
+namespace {
+
+// What JSON can carry, so that a record's name can be compared with its input's.
+std::string valid_utf8(const std::string& text) {
+  using nlohmann::json;
+  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
+}
+
+Result<std::vector<std::string>> lines_of(const std::string& path) {
+  auto bytes = read_file(path);
+  if (!bytes) return bytes.error();
+  std::vector<std::string> lines;
+  for (auto at = bytes->begin(); at != bytes->end();) {
+    const auto end = std::find(at, bytes->end(), '\n');
+    lines.emplace_back(at, end);
+    at = end == bytes->end() ? end : end + 1;
+  }
+  return lines;
+}
+
+Result<std::vector<Input>> list_files(const std::string& folder, const std::vector<std::string>& args) {
+  std::vector<Input> inputs;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (!at->is_regular_file()) continue;
+    inputs.push_back({valid_utf8(at->path().filename().string()), {}, args, at->path().string(), {}});
+  }
+  if (error) return Error{folder + ": " + error.message()};
+  std::sort(inputs.begin(), inputs.end(), [](const Input& a, const Input& b) { return a.stdin_file < b.stdin_file; });
+  return inputs;
+}
+
+Result<std::vector<Input>> list_lines(const std::string& path, const std::vector<std::string>& args) {
+  auto lines = lines_of(path);
+  if (!lines) return lines.error();
+  std::vector<Input> inputs;
+  for (const std::string& line : *lines) {
+    inputs.push_back({fmt::format("line {}", inputs.size() + 1), {}, args, {}, line + "\n"});
+  }
+  return inputs;
+}
+
+// One line of --args-file or --programs.
+Result<Input> parse_line(const std::string& line, const std::vector<std::string>& args, bool has_program) {
+  auto words = split_words(line);
+  if (!words) return words.error();
+  Input input{valid_utf8(line), {}, args, {}, {}};
+  for (Word& word : *words) {
+    if (has_program && input.program.empty()) {
+      input.program = std::move(word.text);
+    } else if (has_program && !word.quoted && word.text.starts_with("<")) {
+      if (word.text.size() == 1 || !input.stdin_file.empty()) return Error{"one <FILE, without a blank"};
+      input.stdin_file = word.text.substr(1);
+    } else {
+      input.args.push_back(std::move(word.text));
+    }
+  }
+  if (has_program && input.program.empty()) return Error{"no program"};
+  return input;
+}
+
+Result<std::vector<Input>> list_commands(const std::string& path, const std::vector<std::string>& args,
+                                         bool has_program) {
+  auto lines = lines_of(path);
+  if (!lines) return lines.error();
+  std::vector<Input> inputs;
+  for (std::size_t i = 0; i < lines->size(); ++i) {
+    const std::string& line = (*lines)[i];
+    if (has_program && (line.find_first_not_of(" \t") == std::string::npos || line.starts_with("#"))) continue;
+    auto input = parse_line(line, args, has_program);
+    if (!input) return Error{fmt::format("{}:{}: {}", path, i + 1, input.error().message)};
+    inputs.push_back(std::move(*input));
+  }
+  return inputs;
+}
+
+}  // namespace
+
+Result<std::vector<Input>> list_inputs(const InputArguments& arguments, const std::vector<std::string>& args) {
+  const auto given = !arguments.stdin_dir.empty() + !arguments.stdin_lines.empty() + !arguments.args_file.empty() +
+                     !arguments.programs.empty();
+  if (given != 1) return Error{"give one of --stdin-dir, --stdin-lines, --args-file and --programs"};
+  if (!arguments.stdin_dir.empty()) return list_files(arguments.stdin_dir, args);
+  if (!arguments.stdin_lines.empty()) return list_lines(arguments.stdin_lines, args);
+  if (!arguments.args_file.empty()) return list_commands(arguments.args_file, args, false);
+  return list_commands(arguments.programs, args, true);
+}
+
+Result<Job> make_job(const Input& input, std::uint64_t index) {
+  Job job{index, input.program, input.args, nullptr};
+  if (!input.stdin_file.empty()) {
+    auto bytes = read_file(input.stdin_file);
+    if (!bytes) return bytes.error();
+    job.input = std::make_shared<const std::string>(bytes->begin(), bytes->end());
+  } else if (!input.stdin_text.empty()) {
+    job.input = std::make_shared<const std::string>(input.stdin_text);
+  }
+  return job;
+}
+
+}  // namespace kvrm::cli

@@ -1,0 +1,33 @@
+// The inputs of a fleet: what they are is known at once, their bytes are read when their turn comes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kvrm/jobs.h"
+#include "kvrm/result.h"
+
+namespace kvrm::cli {
+
+struct InputArguments {
+  std::string stdin_dir;    // a file each
+  std::string stdin_lines;  // a line each
+  std::string args_file;    // a line of arguments each
+  std::string programs;     // a line each: program, arguments, <stdin-file
+};
+
+struct Input {
+  std::string name;               // valid UTF-8
+  std::string program;            // empty: the fleet's
+  std::vector<std::string> args;  // all of them
+  std::string stdin_file;         // read when the job is made
+  std::string stdin_text;
+};
+
+// Exactly one of the four must be given. `args`: the fleet's own arguments, which come first.
+Result<std::vector<Input>> list_inputs(const InputArguments& arguments, const std::vector<std::string>& args);
+
+Result<Job> make_job(const Input& input, std::uint64_t index);
+
+}  // namespace kvrm::cli

@@ -1,0 +1,29 @@
+#include "interrupt.h"
+
+#include <atomic>
+#include <csignal>
+
+namespace kvrm::cli {
+namespace {
+
+// All that a signal handler may reach.
+std::atomic<void*> target{nullptr};
+std::atomic<void (*)(void*)> cancel_target{nullptr};
+
+void on_interrupt(int signal) {
+  std::signal(signal, SIG_DFL);
+  if (void* object = target.load()) cancel_target.load()(object);
+}
+
+}  // namespace
+
+void Interrupt::arm(void* object, void (*cancel)(void*)) {
+  cancel_target.store(cancel);
+  target.store(object);
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
+Interrupt::~Interrupt() { target.store(nullptr); }
+
+}  // namespace kvrm::cli

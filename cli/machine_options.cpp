@@ -1,0 +1,80 @@
+#include "machine_options.h"
+
+#include "options.h"
+
+namespace kvrm::cli {
+namespace {
+
+Device device_named(const std::string& name) {
+  return name == "cuda" ? Device::kCuda : name == "cpu" ? Device::kCpu : Device::kAuto;
+}
+
+Engine engine_named(const std::string& name) {
+  return name == "jit" ? Engine::kJit : name == "interp" ? Engine::kInterpreter : Engine::kAuto;
+}
+
+}  // namespace
+
+void add_machine_options(CLI::App& command, MachineArguments& arguments) {
+  command.add_option("--device", arguments.device, "Where the machine lives")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->capture_default_str();
+  command.add_option("--engine", arguments.engine, "How it runs code")
+      ->check(CLI::IsMember({"auto", "interp", "jit"}))
+      ->capture_default_str();
+  command.add_option("--max-instructions", arguments.max_instructions,
+                     "Stop each program after exactly this many instructions (1000000, 1e9)");
+  command.add_option("--memory", arguments.memory, "A guest's memory limit (512M, 4G)")->capture_default_str();
+  command.add_option("--root", arguments.root,
+                     "The one folder the guest may see, as /, read and write (default: none)");
+  command.add_option("--env", arguments.env, "Set an environment variable, K=V; may be repeated (default: none)")
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option("--clock", arguments.clock,
+                  "virtual: one instruction is one nanosecond, every run the same; host: real time")
+      ->check(CLI::IsMember({"virtual", "host"}))
+      ->capture_default_str();
+  command.add_option("--seed", arguments.seed, "Seed of the guest's random numbers")->capture_default_str();
+  command.add_flag("--stats{text}", arguments.stats,
+                   "Statistics on stderr at the end; --stats=json writes one JSON object as the last line");
+  command.add_flag("--verbose", arguments.verbose, "Name unknown system calls on stderr");
+}
+
+Result<Settings> settings_of(const MachineArguments& arguments, const std::vector<std::string>& command) {
+  Settings settings;
+  if (!command.empty()) {
+    if (command.front().starts_with("-")) return Error{"no option " + command.front() + " (see --help)"};
+    settings.program.path = command.front();
+    settings.program.args.assign(command.begin() + 1, command.end());
+  }
+  settings.program.env = arguments.env;
+  for (const std::string& pair : arguments.env) {
+    if (pair.find('=') == std::string::npos || pair[0] == '=') return Error{"--env takes K=V, not '" + pair + "'"};
+  }
+  settings.program.root = arguments.root;
+  settings.program.verbose = arguments.verbose;
+  settings.program.clock = arguments.clock == "host" ? Clock::kHost : Clock::kVirtual;
+  settings.options.device = device_named(arguments.device);
+  settings.options.engine = engine_named(arguments.engine);
+  if (!arguments.lanes.empty()) {
+    const auto lanes = parse_count(arguments.lanes);
+    if (!lanes || *lanes == 0 || *lanes > 1u << 24) return Error{"--lanes takes a number from 1 to 16777216"};
+    settings.options.lanes = static_cast<unsigned>(*lanes);
+  }
+  const auto memory = parse_size(arguments.memory);
+  if (!memory || *memory == 0) return Error{"--memory takes a size such as 512M or 4G, not '" + arguments.memory + "'"};
+  settings.options.memory_limit = *memory;
+  const auto seed = parse_count(arguments.seed);
+  if (!seed) return Error{"--seed takes a number, not '" + arguments.seed + "'"};
+  settings.program.seed = *seed;
+  if (!arguments.max_instructions.empty()) {
+    const auto budget = parse_count(arguments.max_instructions);
+    if (!budget) return Error{"--max-instructions takes a number, not '" + arguments.max_instructions + "'"};
+    settings.budget = *budget;
+  }
+  return settings;
+}
+
+}  // namespace kvrm::cli

@@ -1,0 +1,40 @@
+// What `kvrm run` and `kvrm fleet` have in common: which machine, and what surrounds the program.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kvrm/machine.h"
+
+namespace kvrm::cli {
+
+struct MachineArguments {
+  std::string device = "auto";
+  std::string engine = "auto";
+  std::string lanes;
+  std::string max_instructions;
+  std::string memory = "4G";
+  std::string root;
+  std::vector<std::string> env;
+  std::string clock = "virtual";
+  std::string seed = "0";
+  std::string stats;
+  bool verbose = false;
+  bool progress = false;
+};
+
+void add_machine_options(CLI::App& command, MachineArguments& arguments);
+
+struct Settings {
+  Options options;
+  Program program;  // path and args: from the command, where it names a program
+  std::uint64_t budget = Machine::kNoLimit;
+};
+
+// What the arguments mean, or the first thing wrong with them. `command` is what stands behind the options: the program
+// and its arguments, perhaps nothing.
+Result<Settings> settings_of(const MachineArguments& arguments, const std::vector<std::string>& command);
+
+}  // namespace kvrm::cli

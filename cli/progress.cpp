@@ -1,0 +1,72 @@
+#include "progress.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace kvrm::cli {
+
+bool stderr_is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
+
+std::string short_number(double value) {
+  for (const char* unit : {"", " k", " M", " G", " T"}) {
+    if (value < 1000) return *unit ? fmt::format("{:.3g}{}", value, unit) : fmt::format("{:.0f}", value);
+    value /= 1000;
+  }
+  return fmt::format("{:.3g} P", value);
+}
+
+ProgressLine::ProgressLine(bool show, std::function<Progress()> poll, std::uint64_t jobs, std::uint64_t done)
+    : poll_(std::move(poll)), jobs_(jobs), done_(done), terminal_(stderr_is_terminal()) {
+  if (show) thread_ = std::thread([this] { live(); });
+}
+
+ProgressLine::~ProgressLine() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void ProgressLine::draw(double seconds) {
+  const Progress now = poll_();
+  const double interval = seconds - drawn_;
+  const double rate = interval > 0 ? static_cast<double>(now.instructions - before_) / interval : 0;
+  before_ = now.instructions;
+  drawn_ = seconds;
+  std::string line = "kvrm: ";
+  if (jobs_ != 0) {
+    constexpr std::uint64_t kWidth = 24;
+    const std::uint64_t done = done_ + now.jobs_done;
+    const std::uint64_t filled = done * kWidth / jobs_;
+    line +=
+        fmt::format("[{}{}] {}/{} inputs", std::string(filled, '#'), std::string(kWidth - filled, '.'), done, jobs_);
+    if (now.jobs_done != 0 && done < jobs_) {
+      const double left = seconds / static_cast<double>(now.jobs_done) * static_cast<double>(jobs_ - done);
+      line += fmt::format(", {:.0f} s left", left);
+    }
+    line += "; ";
+  }
+  line += fmt::format("{} instructions, {}/s, {} {}", short_number(static_cast<double>(now.instructions)),
+                      short_number(rate), now.lanes_alive, now.lanes_alive == 1 ? "lane" : "lanes");
+  fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
+  std::fflush(stderr);
+}
+
+void ProgressLine::live() {
+  using namespace std::chrono_literals;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, terminal_ ? 100ms : 2000ms, [this] { return closing_; })) draw(seconds());
+  draw(seconds());
+  if (terminal_) fmt::print(stderr, "\n");
+}
+
+}  // namespace kvrm::cli

@@ -1,0 +1,158 @@
+#include "records.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "base64.h"
+#include "endings.h"
+#include "kvrm/inspect.h"
+
+namespace kvrm::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+bool is_utf8(const std::string& text) {
+  try {
+    (void)ordered_json(text).dump();
+    return true;
+  } catch (const ordered_json::exception&) {
+    return false;
+  }
+}
+
+void put_bytes(ordered_json& record, const std::string& name, const std::string& bytes, bool cut) {
+  if (is_utf8(bytes)) {
+    record[name] = bytes;
+  } else {
+    record[name + "_base64"] = base64(bytes);
+  }
+  if (cut) record[name + "_cut"] = true;
+}
+
+Error system_error(const std::string& path) { return Error{path + ": " + std::strerror(errno)}; }
+
+Result<void> write_all(int fd, const std::string& bytes, const std::string& path) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t n = ::write(fd, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno != EINTR) return system_error(path);
+    if (n > 0) done += static_cast<std::size_t>(n);
+  }
+  return {};
+}
+
+Result<void> write_file(const std::string& path, const std::string& bytes) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return system_error(path);
+  auto written = write_all(fd, bytes, path);
+  if (::close(fd) != 0 && written) written = system_error(path);
+  return written;
+}
+
+}  // namespace
+
+std::string output_name(std::uint64_t index) { return fmt::format("{:06}.out", index); }
+
+Record make_record(const JobResult& result, const Input& input, bool output_in_file) {
+  ordered_json json = {{"index", result.index}, {"name", input.name}};
+  Record record{result.index, ending_of(result), {}, {}};
+  if (!result.error.empty()) {
+    json["error"] = result.error;
+  } else {
+    const Stop& stop = result.stop;
+    json["stop"] = to_string(stop.reason);
+    if (stop.reason == StopReason::kExit) json["exit_status"] = stop.exit_status;
+    if (stop.reason == StopReason::kSignal) json["signal"] = stop.signal;
+    if (!stop.message.empty()) json["error"] = stop.message;
+    json["instructions"] = result.instructions;
+    if (output_in_file) {
+      json["stdout_file"] = output_name(result.index);
+      if (result.output_cut) json["stdout_cut"] = true;
+      record.output = result.output;
+    } else {
+      put_bytes(json, "stdout", result.output, result.output_cut);
+    }
+    if (!result.errors.empty()) put_bytes(json, "stderr", result.errors, result.errors_cut);
+  }
+  record.line = json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return record;
+}
+
+ResultsFile::ResultsFile(ResultsFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      path_(std::move(other.path_)),
+      stdout_dir_(std::move(other.stdout_dir_)),
+      done_(std::move(other.done_)) {}
+
+ResultsFile::~ResultsFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<ResultsFile> ResultsFile::open(const std::string& path, const std::string& stdout_dir,
+                                      const std::vector<Input>& inputs, bool resume) {
+  ResultsFile file;
+  file.path_ = path;
+  file.stdout_dir_ = stdout_dir;
+  if (!stdout_dir.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(stdout_dir, error);
+    if (error) return Error{stdout_dir + ": " + error.message()};
+  }
+  file.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file.fd_ < 0) return system_error(path);
+  if (::flock(file.fd_, LOCK_EX | LOCK_NB) != 0) return Error{path + ": another fleet is writing to it"};
+  struct stat info{};
+  if (::fstat(file.fd_, &info) != 0) return system_error(path);
+  if (!S_ISREG(info.st_mode) || info.st_size == 0) return file;
+  if (!resume) return Error{path + ": is there already; --resume goes on with it"};
+  if (auto read = file.read_earlier(inputs); !read) return read.error();
+  return file;
+}
+
+Result<void> ResultsFile::read_earlier(const std::vector<Input>& inputs) {
+  auto bytes = read_file(path_);
+  if (!bytes) return bytes.error();
+  std::vector<bool> seen(inputs.size());
+  const char* const begin = reinterpret_cast<const char*>(bytes->data());
+  const char* const end = begin + bytes->size();
+  const char* at = begin;
+  for (std::size_t number = 1; at != end; ++number) {
+    const auto* newline = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+    if (!newline) break;  // torn
+    const auto json = ordered_json::parse(at, newline, nullptr, false);
+    if (json.is_discarded() || !json.contains("index") || !json["index"].is_number_unsigned() ||
+        !json.contains("name") || !json["name"].is_string()) {
+      if (newline + 1 == end) break;  // a last line whose beginning was lost
+      return Error{fmt::format("{}:{}: is no record of a fleet", path_, number)};
+    }
+    const auto index = json["index"].get<std::uint64_t>();
+    if (index >= inputs.size() || json["name"].get<std::string>() != inputs[index].name) {
+      return Error{fmt::format("{}:{}: belongs to other inputs than these", path_, number)};
+    }
+    if (!seen[index]) done_.push_back(index);
+    seen[index] = true;
+    at = newline + 1;
+  }
+  if (at != end && ::ftruncate(fd_, at - begin) != 0) return system_error(path_);
+  return {};
+}
+
+Result<void> ResultsFile::write(const Record& record) {
+  if (!stdout_dir_.empty()) {
+    const auto path = std::filesystem::path(stdout_dir_) / output_name(record.index);
+    if (auto written = write_file(path.string(), record.output); !written) return written;
+  }
+  return write_all(fd_, record.line, path_);
+}
+
+}  // namespace kvrm::cli

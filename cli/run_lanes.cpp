@@ -1,0 +1,112 @@
+#include "run_lanes.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <map>
+
+#include "commands.h"
+#include "endings.h"
+#include "interrupt.h"
+#include "kvrm/machine.h"
+#include "progress.h"
+#include "statistics.h"
+
+namespace kvrm::cli {
+namespace {
+
+std::string all_of_stdin() {
+  std::string bytes;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t n = ::read(STDIN_FILENO, buffer, sizeof buffer);
+    if (n > 0) bytes.append(buffer, static_cast<std::size_t>(n));
+    if (n == 0 || (n < 0 && errno != EINTR)) return bytes;
+  }
+}
+
+// Takes results in any order and prints them in the lanes' order.
+class LaneOutput {
+ public:
+  void take(JobResult&& result) {
+    waiting_.emplace(result.index, std::move(result));
+    for (auto first = waiting_.begin(); first != waiting_.end() && first->first == next_; first = waiting_.begin()) {
+      print(first->second);
+      waiting_.erase(first);
+      ++next_;
+    }
+  }
+  // After a run that was cut short there may be gaps.
+  void finish() {
+    for (const auto& [lane, result] : waiting_) print(result);
+    waiting_.clear();
+    std::fflush(stdout);
+  }
+  int status() const { return status_; }
+  const Endings& endings() const { return endings_; }
+
+ private:
+  void print(const JobResult& result) {
+    std::fwrite(result.output.data(), 1, result.output.size(), stdout);
+    std::fwrite(result.errors.data(), 1, result.errors.size(), stderr);
+    if (result.output_cut || result.errors_cut) {
+      fmt::print(stderr, "kvrm: lane {} wrote more than is kept; the rest was dropped\n", result.index);
+    }
+    if (!result.error.empty()) fmt::print(stderr, "kvrm: lane {}: {}\n", result.index, result.error);
+    endings_.add(ending_of(result));
+    if (status_ == 0) status_ = status_of(result);
+  }
+  static int status_of(const JobResult& result) {
+    if (!result.error.empty()) return kHostError;
+    switch (result.stop.reason) {
+      case StopReason::kExit: return result.stop.exit_status;
+      case StopReason::kSignal: return 128 + result.stop.signal;
+      case StopReason::kCancelled: return 130;
+      default: return kHostError;
+    }
+  }
+
+  std::map<std::uint64_t, JobResult> waiting_;
+  std::uint64_t next_ = 0;
+  int status_ = 0;  // the first that is not 0
+  Endings endings_;
+};
+
+}  // namespace
+
+int run_lanes(const MachineArguments& arguments, const Settings& settings) {
+  auto machine = Machine::create(settings.options);
+  if (!machine) return host_error(machine.error().message);
+  const auto input = std::make_shared<const std::string>(all_of_stdin());
+  std::vector<Job> jobs(settings.options.lanes);
+  for (std::size_t lane = 0; lane < jobs.size(); ++lane) jobs[lane] = {lane, {}, settings.program.args, input};
+
+  LaneOutput output;
+  JobLimits limits;
+  limits.instructions = settings.budget;
+  const auto run = [&] {
+    const Interrupt interrupt(*machine);
+    const ProgressLine progress(arguments.progress, [&] { return machine->poll(); });
+    return machine->run_jobs(
+        settings.program, jobs, [&](JobResult&& result) { output.take(std::move(result)); }, limits);
+  };
+  const auto ran = run();
+  output.finish();
+  if (!ran) return host_error(ran.error().message);
+
+  const auto& counts = output.endings().counts();
+  const bool interrupted = counts.contains(to_string(StopReason::kCancelled)) || counts.empty();
+  const bool plain = output.endings().all_alike() && counts.begin()->first.starts_with("exit");
+  if (interrupted || !plain) {
+    fmt::print(stderr, "kvrm: {}{} lanes: {}\n", interrupted ? "interrupted; " : "", jobs.size(),
+               output.endings().text());
+  }
+  if (!arguments.stats.empty()) {
+    print_statistics(machine->statistics(), machine->lanes(), arguments.stats == "json", {{"endings", counts}});
+  }
+  return interrupted ? 130 : output.status();
+}
+
+}  // namespace kvrm::cli

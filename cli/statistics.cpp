@@ -1,0 +1,42 @@
+#include "statistics.h"
+
+#include <fmt/core.h>
+
+namespace kvrm::cli {
+namespace {
+
+std::string as_text(const nlohmann::ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) return fmt::format("{:.6f}", value.get<double>());
+  return value.dump();
+}
+
+}  // namespace
+
+void print_statistics(const Statistics& statistics, std::uint64_t lanes, bool as_json,
+                      const nlohmann::ordered_json& more) {
+  const double ips = statistics.seconds > 0 ? static_cast<double>(statistics.instructions) / statistics.seconds : 0;
+  nlohmann::ordered_json json = {
+      {"instructions", statistics.instructions},
+      {"seconds", statistics.seconds},
+      {"ips", ips},
+      {"device", statistics.device},
+      {"engine", statistics.engine},
+      {"lanes", lanes},
+      {"launches", statistics.launches},
+      {"system_calls", statistics.system_calls},
+      {"in_kernel_calls", statistics.in_kernel_calls},
+      {"mailbox_calls", statistics.mailbox_calls},
+      {"decoded_words", statistics.decoded_words},
+      {"code_invalidations", statistics.code_invalidations},
+      {"private_bytes", statistics.private_bytes},
+  };
+  json.update(more);
+  if (as_json) {
+    fmt::print(stderr, "{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  for (const auto& [name, value] : json.items()) fmt::print(stderr, "{:<19}{}\n", name, as_text(value));
+}
+
+}  // namespace kvrm::cli

@@ -1,0 +1,39 @@
+// Jobs over several machines of one process, one for each device.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kvrm/machine.h"
+
+namespace kvrm {
+
+class Fleet {
+ public:
+  // A machine with these options for every ordinal. The same device may be named more than once. On the CPU device the
+  // host's threads are shared out among them.
+  static Result<Fleet> create(const Options& options, const std::vector<unsigned>& ordinals = {0});
+
+  // As Machine::run_jobs: each machine takes a share of the jobs, and another when it is done with it.
+  Result<void> run_jobs(const Program& program, std::span<const Job> jobs, const JobCallback& done,
+                        const JobLimits& limits = {});
+  // Ends run_jobs(), now and for good. May be called from another thread or a signal handler.
+  void cancel();
+  bool cancelled() const { return *cancelled_; }
+
+  Progress poll() const;  // the machines' together; at any time, from any thread
+  Statistics statistics() const;  // likewise, when nothing runs; seconds are of run_jobs() as a whole
+  std::size_t machines() const { return machines_.size(); }
+
+ private:
+  Fleet() = default;
+
+  std::vector<Machine> machines_;
+  std::uint64_t lanes_ = 1;
+  double seconds_ = 0;
+  std::unique_ptr<std::atomic<bool>> cancelled_ = std::make_unique<std::atomic<bool>>(false);
+};
+
+}  // namespace kvrm

@@ -1,0 +1,100 @@
+#include "kvrm/fleet.h"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace kvrm {
+namespace {
+
+// How many jobs a machine takes at a time: enough to fill its lanes, little enough that machines end together.
+std::uint64_t share_of(std::uint64_t jobs, std::uint64_t machines, std::uint64_t lanes) {
+  constexpr std::uint64_t kRounds = 8;
+  const std::uint64_t even = (jobs + machines - 1) / machines;
+  return std::clamp<std::uint64_t>(std::max(lanes, even / kRounds), 1, std::max<std::uint64_t>(even, 1));
+}
+
+}  // namespace
+
+Result<Fleet> Fleet::create(const Options& options, const std::vector<unsigned>& ordinals) {
+  if (ordinals.empty()) return Error{"a fleet needs at least one device"};
+  Fleet fleet;
+  fleet.lanes_ = options.lanes;
+  for (const unsigned ordinal : ordinals) {
+    Options own = options;
+    own.device_ordinal = ordinal;
+    const unsigned threads = options.threads != 0 ? options.threads : std::thread::hardware_concurrency();
+    own.threads = std::max(1u, threads / static_cast<unsigned>(ordinals.size()));
+    auto machine = Machine::create(own);
+    if (!machine) return machine.error();
+    fleet.machines_.push_back(std::move(*machine));
+  }
+  return fleet;
+}
+
+Result<void> Fleet::run_jobs(const Program& program, std::span<const Job> jobs, const JobCallback& done,
+                             const JobLimits& limits) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::uint64_t share = share_of(jobs.size(), machines_.size(), lanes_);
+  std::atomic<std::uint64_t> next = 0;
+  std::mutex mutex;
+  Result<void> outcome;
+  const JobCallback one_at_a_time = [&](JobResult&& result) {
+    const std::lock_guard lock(mutex);
+    done(std::move(result));
+  };
+  const auto work = [&](Machine& machine) {
+    for (std::uint64_t from; !cancelled() && (from = next.fetch_add(share)) < jobs.size();) {
+      const auto part = jobs.subspan(from, std::min<std::uint64_t>(share, jobs.size() - from));
+      if (auto ran = machine.run_jobs(program, part, one_at_a_time, limits); !ran) {
+        next.store(jobs.size());
+        const std::lock_guard lock(mutex);
+        outcome = ran;
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < machines_.size(); ++i) threads.emplace_back(work, std::ref(machines_[i]));
+  work(machines_.front());
+  for (std::thread& thread : threads) thread.join();
+  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return outcome;
+}
+
+void Fleet::cancel() {
+  cancelled_->store(true);
+  for (Machine& machine : machines_) machine.cancel();
+}
+
+Progress Fleet::poll() const {
+  Progress sum;
+  for (const Machine& machine : machines_) {
+    const Progress one = machine.poll();
+    sum.instructions += one.instructions;
+    sum.lanes_alive += one.lanes_alive;
+    sum.jobs_done += one.jobs_done;
+  }
+  return sum;
+}
+
+Statistics Fleet::statistics() const {
+  Statistics sum = machines_.front().statistics();
+  for (std::size_t i = 1; i < machines_.size(); ++i) {
+    const Statistics one = machines_[i].statistics();
+    sum.instructions += one.instructions;
+    sum.system_calls += one.system_calls;
+    sum.in_kernel_calls += one.in_kernel_calls;
+    sum.mailbox_calls += one.mailbox_calls;
+    sum.launches += one.launches;
+    sum.jobs += one.jobs;
+    sum.decoded_words += one.decoded_words;
+    sum.code_invalidations += one.code_invalidations;
+    sum.private_bytes += one.private_bytes;
+  }
+  sum.seconds = seconds_;
+  return sum;
+}
+
+}  // namespace kvrm

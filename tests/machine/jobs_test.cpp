@@ -1,0 +1,255 @@
+// Lanes, jobs and fleets: whatever runs beside it, a program does what it does alone.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "kvrm/fleet.h"
+#include "programs.h"
+
+namespace kvrm {
+namespace {
+
+using namespace test;
+
+std::shared_ptr<const std::string> share(std::string text) {
+  return std::make_shared<const std::string>(std::move(text));
+}
+
+Options lanes(unsigned count, unsigned threads = 4) {
+  Options options;
+  options.device = Device::kCpu;
+  options.lanes = count;
+  options.threads = threads;
+  options.memory_limit = 64 << 20;
+  return options;
+}
+
+Program program_at(const std::string& path) {
+  Program program;
+  program.path = path;
+  return program;
+}
+
+// Inputs of different lengths and bytes, some empty, one longer than the program's buffer.
+std::vector<Job> distinct_jobs(unsigned count) {
+  std::vector<Job> jobs(count);
+  for (unsigned i = 0; i < count; ++i) {
+    std::string text(i * 7 % 40, '\0');
+    if (i == 5) text.assign(1000, '\1');
+    for (std::size_t at = 0; at < text.size(); ++at) text[at] = static_cast<char>(at * 31 + i * 17);
+    jobs[i] = {i, {}, std::vector<std::string>(i % 4, "argument"), share(std::move(text))};
+  }
+  return jobs;
+}
+
+using Results = std::map<std::uint64_t, JobResult>;
+
+template <class Runner>
+Results run_all_jobs(Runner& runner, const Program& program, const std::vector<Job>& jobs, JobLimits limits = {}) {
+  Results results;
+  const auto ran = runner.run_jobs(
+      program, jobs,
+      [&](JobResult&& result) {
+        const auto index = result.index;
+        EXPECT_TRUE(results.emplace(index, std::move(result)).second) << index << " came twice";
+      },
+      limits);
+  EXPECT_TRUE(ran.ok());
+  return results;
+}
+
+// The job on a machine of its own, with the plain API.
+JobResult run_alone(const std::string& path, const Job& job) {
+  auto machine = Machine::create(lanes(1));
+  Program program = program_at(path);
+  program.args = job.args;
+  program.input = job.input ? *job.input : "";
+  program.keep_output = true;
+  EXPECT_TRUE(machine->load_program(program).ok());
+  JobResult result;
+  result.index = job.index;
+  result.stop = machine->run();
+  result.instructions = machine->statistics().instructions;
+  result.registers = machine->registers();
+  Output output = machine->take_output();
+  result.output = std::move(output.output);
+  result.errors = std::move(output.errors);
+  return result;
+}
+
+void expect_same(const JobResult& a, const JobResult& b) {
+  EXPECT_EQ(a.index, b.index);
+  EXPECT_EQ(a.error, b.error);
+  EXPECT_EQ(a.stop.reason, b.stop.reason);
+  EXPECT_EQ(a.stop.exit_status, b.stop.exit_status);
+  EXPECT_EQ(a.stop.signal, b.stop.signal);
+  EXPECT_EQ(a.stop.pc, b.stop.pc);
+  EXPECT_EQ(a.instructions, b.instructions);
+  EXPECT_EQ(a.output, b.output);
+  EXPECT_EQ(a.errors, b.errors);
+  EXPECT_TRUE(a.registers == b.registers);
+}
+
+TEST(Jobs, EachEqualsARunAlone) {
+  const ProgramFolder folder;
+  const std::string path = folder.add("digest", kDigest);
+  const auto jobs = distinct_jobs(40);
+  auto machine = Machine::create(lanes(8));
+  const Results results = run_all_jobs(*machine, program_at(path), jobs);
+  ASSERT_EQ(results.size(), jobs.size());
+  for (const Job& job : jobs) {
+    SCOPED_TRACE(job.index);
+    const JobResult& result = results.at(job.index);
+    expect_same(result, run_alone(path, job));
+    EXPECT_EQ(result.output, *job.input);
+    EXPECT_EQ(result.errors.size(), 8u);
+  }
+  EXPECT_EQ(machine->statistics().jobs, jobs.size());
+  EXPECT_EQ(machine->poll().jobs_done, jobs.size());
+  EXPECT_EQ(machine->poll().lanes_alive, 0u);
+  EXPECT_EQ(machine->poll().instructions, machine->statistics().instructions);
+}
+
+TEST(Lanes, EachEqualsARunAlone) {
+  const ProgramFolder folder;
+  const std::string path = folder.add("digest", kDigest);
+  const auto jobs = distinct_jobs(12);
+  auto machine = Machine::create(lanes(12));
+  for (const Job& job : jobs) {
+    Program program = program_at(path);
+    program.args = job.args;
+    program.input = *job.input;
+    program.keep_output = true;
+    ASSERT_TRUE(machine->load_program(program, static_cast<unsigned>(job.index)).ok());
+  }
+  const auto stops = machine->run_all();
+  ASSERT_EQ(stops.size(), jobs.size());
+  for (unsigned lane = 0; lane < jobs.size(); ++lane) {
+    SCOPED_TRACE(lane);
+    const JobResult alone = run_alone(path, jobs[lane]);
+    const Output output = machine->take_output(lane);
+    EXPECT_EQ(stops[lane].reason, StopReason::kExit);
+    EXPECT_EQ(stops[lane].exit_status, alone.stop.exit_status);
+    EXPECT_EQ(output.output, alone.output);
+    EXPECT_EQ(output.errors, alone.errors);
+    EXPECT_TRUE(machine->registers(lane) == alone.registers);
+  }
+  EXPECT_FALSE(machine->load_program(program_at(path), 12).ok());
+}
+
+TEST(Lanes, ABudgetIsExactOnEveryLane) {
+  const ProgramFolder folder;
+  auto machine = Machine::create(lanes(5));
+  ASSERT_TRUE(machine->load_program(program_at(folder.add("forever", kForever))).ok());
+  for (const Stop& stop : machine->run_all(100'003)) EXPECT_EQ(stop.reason, StopReason::kBudget);
+  EXPECT_EQ(machine->statistics().instructions, 5 * 100'003u);
+  EXPECT_EQ(machine->run(17, 3).reason, StopReason::kBudget);
+  EXPECT_EQ(machine->statistics().instructions, 5 * 100'003u + 17);
+}
+
+TEST(Lanes, ThatNobodyUsesCostNothing) {
+  auto machine = Machine::create(lanes(4'000'000));
+  ASSERT_TRUE(machine.ok());
+  const ProgramFolder folder;
+  EXPECT_EQ(run_all_jobs(*machine, program_at(folder.add("digest", kDigest)), distinct_jobs(3)).size(), 3u);
+}
+
+TEST(Jobs, StreamThroughFewLanes) {
+  const ProgramFolder folder;
+  auto machine = Machine::create(lanes(2));
+  const auto jobs = distinct_jobs(200);
+  const Results results = run_all_jobs(*machine, program_at(folder.add("digest", kDigest)), jobs);
+  ASSERT_EQ(results.size(), jobs.size());
+  for (const Job& job : jobs) EXPECT_EQ(results.at(job.index).output, *job.input);
+}
+
+TEST(Jobs, HostileNeighboursChangeNothing) {
+  const ProgramFolder folder;
+  const std::vector<std::string> hostile = {
+      folder.add("calls", kManyCalls), folder.add("deep", kStackOverflow), folder.add("wild", kWildStore),
+      folder.add("chatter", kChatter), folder.add("forever", kForever),    folder.add("noise", noise(7)),
+  };
+  const Program program = program_at(folder.add("digest", kDigest));
+  JobLimits limits;
+  limits.instructions = 1'500'000;
+  limits.max_output = 10'000;
+  std::vector<Job> jobs = distinct_jobs(48);
+  auto machine = Machine::create(lanes(8));
+  const Results quiet = run_all_jobs(*machine, program, jobs, limits);
+  for (std::size_t i = 0; i < jobs.size(); i += 4) jobs[i].program = hostile[i / 4 % hostile.size()];
+  const Results noisy = run_all_jobs(*machine, program, jobs, limits);
+  ASSERT_EQ(noisy.size(), jobs.size());
+  for (const Job& job : jobs) {
+    SCOPED_TRACE(job.index);
+    if (job.program.empty()) expect_same(noisy.at(job.index), quiet.at(job.index));
+  }
+  EXPECT_EQ(noisy.at(0).stop.reason, StopReason::kExit);
+  EXPECT_EQ(noisy.at(4).stop.signal, 11);
+  EXPECT_EQ(noisy.at(8).stop.signal, 11);
+  EXPECT_EQ(noisy.at(12).stop.reason, StopReason::kBudget);
+  EXPECT_EQ(noisy.at(12).instructions, limits.instructions);
+  EXPECT_EQ(noisy.at(12).output.size(), limits.max_output);
+  EXPECT_TRUE(noisy.at(12).output_cut);
+  EXPECT_FALSE(noisy.at(12).errors_cut);
+  EXPECT_EQ(noisy.at(16).instructions, limits.instructions);
+}
+
+TEST(Jobs, AProgramThatIsNotThereIsThatJobsError) {
+  const ProgramFolder folder;
+  auto machine = Machine::create(lanes(2));
+  auto jobs = distinct_jobs(3);
+  jobs[1].program = "/no/such/program";
+  const Results results = run_all_jobs(*machine, program_at(folder.add("digest", kDigest)), jobs);
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_NE(results.at(1).error.find("/no/such/program"), std::string::npos);
+  EXPECT_EQ(results.at(2).error, "");
+  EXPECT_FALSE(machine->run_jobs(program_at("/no/such/program"), jobs, [](JobResult&&) {}).ok());
+}
+
+TEST(Jobs, CancelEndsThoseThatRunAndLeavesTheRest) {
+  const ProgramFolder folder;
+  const Program program = program_at(folder.add("forever", kForever));
+  auto machine = Machine::create(lanes(3, 3));
+  const auto jobs = distinct_jobs(100);
+  Results results;
+  std::thread canceller([&] {
+    while (machine->poll().instructions < 1'000'000) std::this_thread::yield();
+    machine->cancel();
+  });
+  const auto ran = machine->run_jobs(program, jobs, [&](JobResult&& result) { results[result.index] = result; });
+  canceller.join();
+  EXPECT_TRUE(ran.ok());
+  EXPECT_GE(results.size(), 1u);
+  EXPECT_LE(results.size(), 3u);
+  for (const auto& [index, result] : results) EXPECT_EQ(result.stop.reason, StopReason::kCancelled);
+  EXPECT_EQ(machine->statistics().jobs, 0u);
+}
+
+TEST(Fleet, SeveralMachinesShareTheJobs) {
+  const ProgramFolder folder;
+  const Program program = program_at(folder.add("digest", kDigest));
+  const auto jobs = distinct_jobs(60);
+  auto machine = Machine::create(lanes(2));
+  auto fleet = Fleet::create(lanes(2), {0, 0, 0});
+  ASSERT_TRUE(fleet.ok());
+  const Results one = run_all_jobs(*machine, program, jobs);
+  const Results many = run_all_jobs(*fleet, program, jobs);
+  ASSERT_EQ(many.size(), jobs.size());
+  for (const Job& job : jobs) expect_same(one.at(job.index), many.at(job.index));
+  EXPECT_EQ(fleet->poll().jobs_done, jobs.size());
+  EXPECT_EQ(fleet->statistics().instructions, machine->statistics().instructions);
+  EXPECT_FALSE(Fleet::create(lanes(2), {}).ok());
+}
+
+TEST(Fleet, CancelIsForGood) {
+  const ProgramFolder folder;
+  auto fleet = Fleet::create(lanes(2), {0, 0});
+  fleet->cancel();
+  EXPECT_TRUE(run_all_jobs(*fleet, program_at(folder.add("forever", kForever)), distinct_jobs(9)).empty());
+}
+
+}  // namespace
+}  // namespace kvrm
