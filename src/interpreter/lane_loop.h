@@ -46,18 +46,20 @@ struct TurnEnd {
 };
 
 // Home gives the lane's registers: Cpu& cpu(). The lanes that call this together stay together: they have the same
-// window, index and turn, and Together makes them agree whenever one of them may have to leave:
+// window, index and turn, and Together makes them agree whenever one of them may have to leave. It is made of the mask
+// of these lanes and of whether they are all that can run:
 //   any(condition)       whether it holds for one of them
-//   agree(inside, key)   whether all are inside the window and have the same key
+//   agree(inside, key)   whether all are inside the window and have the same key, and nobody else could run
 // Not inlined and calling nothing: the registers of the machine belong to this loop.
-template <class Home, class Together>
-__attribute__((noinline)) TurnEnd run_turn(Home home, CodeWindow window, u32 index, u32 turn, Together together) {
+template <class Together, class Home>
+__attribute__((noinline)) TurnEnd run_turn(Home home, u64 start, u32 words, WordEntry* code, u32 index,
+                                           u32 turn, u32 mask, bool whole) {
+  const Together together(mask, whole);
   Cpu& cpu = home.cpu();
   memory::RecentPages memory;
-  WordEntry* const code = window.entries;
   u32 from = index;  // where straight-line code began
   u32 retired = 0;
-  u32 end = index + (turn < window.words - index ? turn : window.words - index);
+  u32 end = index + (turn < words - index ? turn : words - index);
   Trap trap = Trap::kNone;
   WordEntry entry = load_entry(code + index);
 
@@ -67,16 +69,19 @@ dispatch:
 #if defined(__NVPTX__)
 #define KVRM_TARGET_ONE(name) ", %l[L_" #name "]"
 #define KVRM_TARGET_TWO(name) ", %l[L_" #name "_w], %l[L_" #name "_x]"
+#define KVRM_TARGET_CONDITION(cond) ", %l[L_B_cond_" #cond "]"
 #define KVRM_LABEL_ONE(name) , L_##name
 #define KVRM_LABEL_TWO(name) , L_##name##_w, L_##name##_x
+#define KVRM_LABEL_CONDITION(cond) , L_B_cond_##cond
   // A jump table: the compiler would make a tree of comparisons. All lanes here are at the same entry.
   asm goto(
       "{ targets%=: .branchtargets %l[L_undecoded], %l[L_cold], %l[L_undefined]" KVRM_HOT_ROWS(KVRM_TARGET_ONE)
-          KVRM_HOT_SIZED_ROWS(KVRM_TARGET_TWO) "; brx.idx.uni %0, targets%=; }"
+          KVRM_HOT_SIZED_ROWS(KVRM_TARGET_TWO) KVRM_HOT_CONDITIONS(KVRM_TARGET_CONDITION) "; brx.idx.uni %0, targets%=; }"
       :
       : "r"(entry.handler)
       : "memory"
-      : L_undecoded, L_cold, L_undefined KVRM_HOT_ROWS(KVRM_LABEL_ONE) KVRM_HOT_SIZED_ROWS(KVRM_LABEL_TWO));
+      : L_undecoded, L_cold, L_undefined KVRM_HOT_ROWS(KVRM_LABEL_ONE) KVRM_HOT_SIZED_ROWS(KVRM_LABEL_TWO)
+          KVRM_HOT_CONDITIONS(KVRM_LABEL_CONDITION));
   __builtin_unreachable();
 #else
   switch (entry.handler) {
@@ -89,6 +94,9 @@ dispatch:
   case kHandle_##name##_x: goto L_##name##_x;
     KVRM_HOT_ROWS(KVRM_CASE_ONE)
     KVRM_HOT_SIZED_ROWS(KVRM_CASE_TWO)
+#define KVRM_CASE_CONDITION(cond) \
+  case kHandle_B_cond_##cond: goto L_B_cond_##cond;
+    KVRM_HOT_CONDITIONS(KVRM_CASE_CONDITION)
     default: goto L_undefined;
   }
 #endif
@@ -97,7 +105,7 @@ dispatch:
   {                                                                                               \
     isa::name op = unpack_operands<isa::name>(entry.operands);                                    \
     fix;                                                                                          \
-    if constexpr (semantics::kUsesPc<isa::name>) cpu.pc = window.start + u64{index} * 4;          \
+    if constexpr (semantics::kUsesPc<isa::name>) cpu.pc = start + u64{index} * 4;          \
     if constexpr (isa::facts(isa::Row::name).flow == isa::Flow::kNext) {                          \
       trap = semantics::Meaning<isa::name>::execute(cpu, memory, op);                             \
       if constexpr (kMayTrap<isa::name>) goto next_if_done;                                       \
@@ -111,8 +119,11 @@ dispatch:
   L_##name : KVRM_BODY(name, (void)0)
 #define KVRM_RUN_TWO(name)                      \
   L_##name##_w : KVRM_BODY(name, op.sf = 0) L_##name##_x : KVRM_BODY(name, op.sf = 1)
+#define KVRM_RUN_CONDITION(condition) \
+  L_B_cond_##condition : KVRM_BODY(B_cond, op.cond = condition)
   KVRM_HOT_ROWS(KVRM_RUN_ONE)
   KVRM_HOT_SIZED_ROWS(KVRM_RUN_TWO)
+  KVRM_HOT_CONDITIONS(KVRM_RUN_CONDITION)
 
 L_undecoded:
 L_cold:
@@ -135,19 +146,19 @@ next:
 
 branched: {
   retired += index + 1 - from;
-  const u64 distance = cpu.pc - window.start;
-  const bool inside = distance < u64{window.words} * 4 && distance % 4 == 0;
+  const u64 distance = cpu.pc - start;
+  const bool inside = distance < u64{words} * 4 && distance % 4 == 0;
   index = static_cast<u32>(distance >> 2);
   from = index;
   const u32 left = turn - retired;
   if (!together.agree(inside, index) || left == 0) return {Trap::kNone, retired};
-  end = index + (left < window.words - index ? left : window.words - index);
+  end = index + (left < words - index ? left : words - index);
   entry = load_entry(code + index);
   goto dispatch;
 }
 
 leave:
-  cpu.pc = window.start + u64{index} * 4;
+  cpu.pc = start + u64{index} * 4;
   return {trap, retired + (index - from)};
 }
 

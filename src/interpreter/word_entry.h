@@ -14,7 +14,9 @@ enum HotHandler : u32 {
   kHandleUndefined,
 #define KVRM_HANDLER_ONE(name) kHandle_##name,
 #define KVRM_HANDLER_TWO(name) kHandle_##name##_w, kHandle_##name##_x,
-  KVRM_HOT_ROWS(KVRM_HANDLER_ONE) KVRM_HOT_SIZED_ROWS(KVRM_HANDLER_TWO)
+#define KVRM_HANDLER_CONDITION(cond) kHandle_B_cond_##cond,
+  KVRM_HOT_ROWS(KVRM_HANDLER_ONE) KVRM_HOT_SIZED_ROWS(KVRM_HANDLER_TWO) KVRM_HOT_CONDITIONS(KVRM_HANDLER_CONDITION)
+#undef KVRM_HANDLER_CONDITION
 #undef KVRM_HANDLER_ONE
 #undef KVRM_HANDLER_TWO
 };
@@ -59,6 +61,10 @@ KVRM_COLD inline WordEntry make_word_entry(u32 word) {
     KVRM_HOT_SIZED_ROWS(KVRM_CASE_TWO)
 #undef KVRM_CASE_ONE
 #undef KVRM_CASE_TWO
+    case isa::Row::B_cond:
+      entry.handler = kHandle_B_cond_0 + isa::B_cond::decode(word).cond;
+      entry.operands = pack_operands(isa::B_cond::decode(word));
+      break;
     case isa::Row::kNone: entry.handler = kHandleUndefined; break;
     default: break;
   }

@@ -10,16 +10,6 @@ namespace kvrm::device::lanes {
 
 inline constexpr u32 kAttention = 32;  // steps between two looks at lanes that wait while others run
 
-// What the instruction loop asks after each branch.
-template <class Warp>
-struct Together {
-  Warp warp;
-  u32 mask;   // the lanes that run
-  u32 whole;  // 0: others could run too, and get their chance at the next branch
-  KVRM_INLINE bool any(bool condition) const { return warp.any(mask, condition); }
-  KVRM_INLINE bool agree(bool inside, u32 key) const { return warp.agree(mask, inside, key) && whole; }
-};
-
 // The window of shared decoded code around pc, if there is one: code of an image that this lane cannot write and has
 // not replaced.
 inline bool find_window(const Launch& launch, const memory::LaneSpace& space, u64 pc, interpreter::CodeWindow& window) {
@@ -154,9 +144,9 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
       u32 ran = 0;
       if (choice.mine) {
         if (trap == Trap::kNone && common_turn != 0) {
-          const interpreter::TurnEnd end =
-              interpreter::run_turn(home, window, static_cast<u32>((cpu.pc - window.start) / 4), common_turn,
-                                    Together<Warp>{warp, choice.lanes, choice.lanes == runnable});
+          const interpreter::TurnEnd end = interpreter::run_turn<typename Warp::Together>(
+              home, window.start, window.words, window.entries, static_cast<u32>((cpu.pc - window.start) / 4),
+              common_turn, choice.lanes, choice.lanes == runnable);
           trap = end.trap;
           ran = end.retired;
           cpu.clock_ns += ran;
