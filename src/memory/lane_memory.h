@@ -269,6 +269,7 @@ class LaneMemory {
     GroupPage* page;
   };
   Slot find_slot(u64 page_number, bool make);
+  u64 make_table(u64* at, u64 block);
   template <class Visit>
   void for_each_table(Visit visit);
   template <class Visit>
