@@ -112,7 +112,8 @@ inline bool LaneMemory::make_private(u64& entry, GroupPage& page) {
   const Peers peers(&page);
   if (peers.first() && sync::load<sync::kRelaxed, sync::kDevice>(&page.frame) == 0) {
     const u32 frame = world.frames.allocate();
-    if (frame != SlabPool::kNone && sync::compare_exchange<sync::kRelaxed, sync::kDevice>(&page.frame, 0u, frame + 1) != 0) {
+    if (frame != SlabPool::kNone &&
+        sync::compare_exchange<sync::kRelaxed, sync::kDevice>(&page.frame, 0u, frame + 1) != 0) {
       world.frames.release(frame);
     }
   }
@@ -299,8 +300,7 @@ inline void compare_exchange_common(u8* at, const void* expected, const void* de
         U128 wanted, replacement;
         __builtin_memcpy(&wanted, expected, sizeof(wanted));
         __builtin_memcpy(&replacement, desired, sizeof(replacement));
-        const U128 seen =
-            sync::compare_exchange_16<sync::kDevice>(reinterpret_cast<U128*>(at), wanted, replacement);
+        const U128 seen = sync::compare_exchange_16<sync::kDevice>(reinterpret_cast<U128*>(at), wanted, replacement);
         __builtin_memcpy(observed, &seen, sizeof(seen));
       }
   }

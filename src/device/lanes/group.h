@@ -14,7 +14,8 @@ inline constexpr u32 kAttention = 32;  // steps between two looks at lanes that 
 // not replaced.
 inline bool find_window(const Launch& launch, const memory::LaneSpace& space, u64 pc, interpreter::CodeWindow& window) {
   const memory::Area* area = space.areas.find(pc);
-  if (!area || (area->flags & (memory::kAreaSource | memory::kAreaCommon | memory::kAreaTouched)) != memory::kAreaSource)
+  if (!area ||
+      (area->flags & (memory::kAreaSource | memory::kAreaCommon | memory::kAreaTouched)) != memory::kAreaSource)
     return false;
   if ((area->protection & (memory::kExecute | memory::kWrite)) != memory::kExecute) return false;
   const u64 offset = area->source - reinterpret_cast<u64>(launch.images);
@@ -87,7 +88,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   u64 left = lane.left;
   u64 deadline = lane.process.deadline;
   u64 retired_before = 0;  // by this launch, up to the last look at the lane's record
-  u64 retired = 0;         // since then
+  u64 retired = 0;  // since then
   const auto with_attendant = [&](auto work) {
     lane.retired += retired;
     lane.left = left;
@@ -125,8 +126,8 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
     if (runnable != 0) {
       // Where each stands: lanes with the same code at the same place may run together.
       Trap trap = Trap::kNone;
-      if (status == Status::kRunning && (window_changes != lane.space.changes ||
-                                         cpu.pc - window.start >= u64{window.words} * 4 || cpu.pc % 4 != 0)) {
+      if (status == Status::kRunning &&
+          (window_changes != lane.space.changes || cpu.pc - window.start >= u64{window.words} * 4 || cpu.pc % 4 != 0)) {
         window_changes = lane.space.changes;
         if (cpu.pc % 4 != 0 || !find_window(launch, lane.space, cpu.pc, window)) {
           trap = fetch_word(lane, cpu, memory, window);
@@ -136,8 +137,8 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
       // A lane that cannot fetch stands alone.
       const u64 place = trap != Trap::kNone ? reinterpret_cast<u64>(&lane) | 1
                                             : reinterpret_cast<u64>(window.entries + (cpu.pc - window.start) / 4);
-      const Choice choice = choose(warp, status == Status::kRunning, runnable, place, window.words, cpu.x[kSpSlot], step,
-                                   launch.meet != 0);
+      const Choice choice = choose(warp, status == Status::kRunning, runnable, place, window.words, cpu.x[kSpSlot],
+                                   step, launch.meet != 0);
       u64 turn = left < launch.turn ? left : launch.turn;
       if (deadline > cpu.clock_ns && deadline - cpu.clock_ns < turn) turn = deadline - cpu.clock_ns;
       const u32 common_turn = warp.reduce_min(choice.mine ? static_cast<u32>(turn) : ~0u);
