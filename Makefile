@@ -32,6 +32,9 @@ fuzz: setup-test ## Fuzz words, ELF files and system calls for half an hour (FUZ
 bench: setup-bench binary ## Measure against qemu-aarch64 and native code
 	python3 bench/run.py --kvrm $(BUILD)/kvrm $(BENCH_OPTIONS)
 
+bench-gpu: setup-bench binary ## Measure a GPU: single lanes, lockstep, fleets (BENCH_OPTIONS="--parts one,start")
+	python3 bench/gpu.py --kvrm $(BUILD)/kvrm --json $(BUILD)/bench/gpu.json $(BENCH_OPTIONS)
+
 coverage: build-all ## Write docs/coverage.md again
 	python3 tools/coverage.py --table $(BUILD)/generated/isa/a64.json --out docs/coverage.md
 
@@ -55,4 +58,4 @@ build-all:
 	cmake --preset release -DKVRM_BUILD_TESTS=ON
 	cmake --build --preset release -j $(JOBS)
 
-.PHONY: help demo test test-full asan tsan fuzz bench coverage format tidy clean setup-build setup-test setup-bench binary build-all
+.PHONY: help demo test test-full asan tsan fuzz bench bench-gpu coverage format tidy clean setup-build setup-test setup-bench binary build-all
