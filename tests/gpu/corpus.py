@@ -10,11 +10,18 @@ import collections
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import time
 
 JOBS = "jobs.jsonl"
+
+
+def find(program):
+    """Its absolute path; None if there is no such program."""
+    found = shutil.which(program)
+    return found and os.path.abspath(found)
 
 
 def stored(stdout):
@@ -36,20 +43,21 @@ def quoted(word):
     return "'" + word.replace("'", "'\\''") + "'"
 
 
-def command_line(folder, entry):
-    """One line of --programs, which is also what a shell takes."""
-    words = [quoted(f"{folder}/{entry['program']}"), *map(quoted, entry["args"])]
+def command_line(entry):
+    """One line of --programs, which is also what a shell takes. The paths are relative, so that they are the same
+    everywhere: a program sees its own, and its length moves the stack."""
+    words = [quoted(entry["program"]), *map(quoted, entry["args"])]
     if "stdin" in entry:
-        words.append(f"<{folder}/{entry['stdin']}")
+        words.append(f"<{entry['stdin']}")
     return " ".join(words)
 
 
 def alone(kvrm, device, folder, entry):
     """The command a person can run."""
-    roots = {"shared": f" --root {folder}/root", "own": " --root $(mktemp -d)"}
+    roots = {"shared": " --root root", "own": " --root $(mktemp -d)"}
     root = roots.get(entry.get("root"), "")
     nothing = "" if "stdin" in entry else " </dev/null"
-    return f"{kvrm} run --device {device}{root} --stats {command_line(folder, entry)}{nothing}"
+    return f"cd {folder} && {kvrm} run --device {device}{root} --stats {command_line(entry)}{nothing}"
 
 
 def run_fleet(kvrm, device, folder, entries, root, budget, timeout, lanes=0):
@@ -57,14 +65,16 @@ def run_fleet(kvrm, device, folder, entries, root, budget, timeout, lanes=0):
     with tempfile.TemporaryDirectory(prefix="kvrm-gpu-") as work, tempfile.TemporaryDirectory() as empty:
         listed, out = os.path.join(work, "programs"), os.path.join(work, "results.jsonl")
         with open(listed, "w", encoding="utf-8") as file:
-            file.writelines(command_line(folder, entry) + "\n" for entry in entries)
+            file.writelines(command_line(entry) + "\n" for entry in entries)
         command = [kvrm, "fleet", "--device", device, "--programs", listed, "--out", out]
         command += ["--max-instructions", str(budget), "--lanes", str(lanes or len(entries))]
         if root:
-            command += ["--root", empty if root == "own" else f"{folder}/root"]
+            command += ["--root", empty if root == "own" else "root"]
         problems = []
         try:
-            done = subprocess.run(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=timeout or None)
+            done = subprocess.run(
+                command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=timeout or None, cwd=folder
+            )
             if done.returncode:
                 told = done.stderr.decode(errors="replace").strip()
                 problems.append(f"exit status {done.returncode}: {' '.join(command)}\n  {told}")

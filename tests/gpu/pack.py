@@ -20,7 +20,6 @@ import json
 import lzma
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -217,7 +216,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=60, help="seconds a job may take under QEMU")
     parser.add_argument("--preset", type=int, default=6, help="of xz; 1 is quick")
     options = parser.parse_args()
-    options.kvrm = shutil.which(options.kvrm) or common.fail(f"no kvrm at {options.kvrm} (build it, or say --kvrm PATH)")
+    options.kvrm = corpus.find(options.kvrm) or common.fail(f"no kvrm at {options.kvrm} (build it, or say --kvrm PATH)")
     jobs = [*guest_jobs(), *bench_jobs(), *busybox_jobs()]
     jobs += torture_jobs(options.torture_share, options.timeout)
     jobs += simd_jobs(options.simd_share, options.timeout)

@@ -12,7 +12,6 @@ Needs Python and kvrm alone. The exit status is 0 only if all is equal.
 import argparse
 import json
 import pathlib
-import shutil
 import sys
 import tarfile
 import tempfile
@@ -74,7 +73,7 @@ def main():
     parser.add_argument("--show", type=int, default=10, help="failures that are told in full")
     parser.add_argument("--unpack", type=pathlib.Path, help="unpack into this folder, and keep it")
     options = parser.parse_args()
-    options.kvrm = shutil.which(options.kvrm) or fail(f"no kvrm at {options.kvrm} (say --kvrm PATH)")
+    options.kvrm = corpus.find(options.kvrm) or fail(f"no kvrm at {options.kvrm} (say --kvrm PATH)")
     if options.corpus.is_dir():
         return check(options, options.corpus.resolve())
     with tempfile.TemporaryDirectory(prefix="kvrm-corpus-") as temporary:
