@@ -60,14 +60,14 @@ def alone(kvrm, device, folder, entry):
     return f"cd {folder} && {kvrm} run --device {device}{root} --stats {command_line(entry)}{nothing}"
 
 
-def run_fleet(kvrm, device, folder, entries, root, budget, timeout, lanes=0):
+def run_fleet(kvrm, device, folder, entries, root, budget, timeout, lanes=0, more=()):
     """A record (or None) per entry, and lines about what went wrong altogether."""
     with tempfile.TemporaryDirectory(prefix="kvrm-gpu-") as work, tempfile.TemporaryDirectory() as empty:
         listed, out = os.path.join(work, "programs"), os.path.join(work, "results.jsonl")
         with open(listed, "w", encoding="utf-8") as file:
             file.writelines(command_line(entry) + "\n" for entry in entries)
         command = [kvrm, "fleet", "--device", device, "--programs", listed, "--out", out]
-        command += ["--max-instructions", str(budget), "--lanes", str(lanes or len(entries))]
+        command += ["--max-instructions", str(budget), "--lanes", str(lanes or len(entries)), *more]
         if root:
             command += ["--root", empty if root == "own" else "root"]
         problems = []
