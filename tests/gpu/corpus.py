@@ -18,6 +18,12 @@ import time
 JOBS = "jobs.jsonl"
 
 
+def work_folder():
+    """Where a corpus is packed and unpacked. Programs read their own path, so its length must not change: it decides, by
+    a few instructions, how long copying it takes."""
+    return tempfile.mkdtemp(prefix="kvrm-corpus-", dir="/tmp")
+
+
 def find(program):
     """Its absolute path; None if there is no such program."""
     found = shutil.which(program)

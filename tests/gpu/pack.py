@@ -14,12 +14,14 @@ Shares are fixed choices by name: the same on every machine.
 
 import argparse
 import concurrent.futures
+import contextlib
 import hashlib
 import io
 import json
 import lzma
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -89,7 +91,8 @@ def busybox_jobs():
     """Scenarios that change no file: they share one folder."""
     fetch = [str(REPO / "tools" / "arm64_packages.sh"), "--root", str(packaged.SYSROOT), "busybox-static"]
     if subprocess.run(fetch).returncode:
-        common.fail("no arm64 busybox-static from this host's package sources")
+        print("left out, no arm64 package from this host's package sources: busybox-static")
+        return
     for name, arguments, stdin in busybox_scenarios.SCENARIOS:
         has_newline = any("\n" in word for word in arguments)  # a line of --programs cannot carry it
         if name not in NOT_PORTABLE and not has_newline:
@@ -221,7 +224,9 @@ def main():
     jobs += torture_jobs(options.torture_share, options.timeout)
     jobs += simd_jobs(options.simd_share, options.timeout)
     print(f"pack: {len(jobs)} jobs under QEMU", file=sys.stderr, flush=True)
-    with tempfile.TemporaryDirectory(prefix="kvrm-pack-") as folder:
+    with contextlib.ExitStack() as stack:
+        folder = corpus.work_folder()
+        stack.callback(shutil.rmtree, folder)
         packer = Packer(pathlib.Path(folder))
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             outcomes = pool.map(lambda job: qemu_outcome(job, options.timeout), jobs)

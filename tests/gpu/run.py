@@ -3,7 +3,7 @@
 
     tests/gpu/run.py build/gpu-corpus.tar.xz --device cuda
     tests/gpu/run.py build/gpu-corpus.tar.xz --device cpu --only simd --share 1/10
-    tests/gpu/run.py FOLDER                                an unpacked one
+    tests/gpu/run.py build/gpu-corpus.tar.xz --keep        leaves it unpacked below /tmp, for the commands it prints
 
 All jobs go through `kvrm fleet --programs` in one process, those that see files in a second one; each lane has its own image.
 Needs Python and kvrm alone. The exit status is 0 only if all is equal.
@@ -12,9 +12,9 @@ Needs Python and kvrm alone. The exit status is 0 only if all is equal.
 import argparse
 import json
 import pathlib
+import shutil
 import sys
 import tarfile
-import tempfile
 import zlib
 
 import corpus
@@ -63,7 +63,7 @@ def check(options, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("corpus", type=pathlib.Path, help="the packed file, or a folder it was unpacked into")
+    parser.add_argument("corpus", type=pathlib.Path, help="the packed file")
     parser.add_argument("--kvrm", default=str(REPO / "build" / "kvrm"), help="the kvrm binary")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
     parser.add_argument("--only", default="", help="only jobs whose 'SET: NAME' contains this")
@@ -71,17 +71,17 @@ def main():
     parser.add_argument("--lanes", type=int, default=0, help="jobs at a time; default: all")
     parser.add_argument("--timeout", type=float, default=480, help="seconds a fleet may take; 0: no limit")
     parser.add_argument("--show", type=int, default=10, help="failures that are told in full")
-    parser.add_argument("--unpack", type=pathlib.Path, help="unpack into this folder, and keep it")
+    parser.add_argument("--keep", action="store_true", help="leave the unpacked corpus where it is")
     options = parser.parse_args()
     options.kvrm = corpus.find(options.kvrm) or fail(f"no kvrm at {options.kvrm} (say --kvrm PATH)")
-    if options.corpus.is_dir():
-        return check(options, options.corpus.resolve())
-    with tempfile.TemporaryDirectory(prefix="kvrm-corpus-") as temporary:
-        folder = options.unpack or pathlib.Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
+    folder = corpus.work_folder()
+    try:
         with tarfile.open(options.corpus) as tar:
             tar.extractall(folder, filter="fully_trusted")
-        return check(options, folder.resolve())
+        return check(options, pathlib.Path(folder))
+    finally:
+        if not options.keep:
+            shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
