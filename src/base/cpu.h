@@ -30,9 +30,9 @@ enum class Trap : u32 {
   kAlignment,    // an access that must be aligned is not
   kPcAlignment,  // a fetch from an address that is no multiple of four
   kOutOfMemory,  // the guest's memory limit is reached at cpu.fault_address
-  // Between a driver and a memory policy that knows only part of the memory: the access, and with it the instruction,
-  // must be made with the whole of it.
-  kNotHere,
+  // Between a driver and a memory policy that knows only part of the memory.
+  kNotRecent,  // the page at cpu.fault_address is not known: find it and try again
+  kNotHere,    // the instruction must be run with the whole of the memory
 };
 
 enum class Access : u32 { kRead = 1, kWrite = 2, kExecute = 4 };

@@ -167,9 +167,9 @@ KVRM_INLINE T compare_exchange(T* at, detail::Value<T> expected, detail::Value<T
   return found;
 }
 
-// Sixteen bytes at once: from sm_90 on and with PTX 8.3, which the build states as KVRM_PTX=83 since the compiler does not
-// tell. Elsewhere lanes that share one memory have no CASP and no 16-byte exclusives, and may not call this; lanes with
-// private memory need no atomics for them.
+// Sixteen bytes at once: from sm_90 on and with PTX 8.3, which the build states as KVRM_PTX=83 since the compiler does
+// not tell. Elsewhere lanes that share one memory have no CASP and no 16-byte exclusives, and may not call this; lanes
+// with private memory need no atomics for them.
 #if __CUDA_ARCH__ >= 900 && defined(KVRM_PTX) && KVRM_PTX >= 83
 inline constexpr bool kHasExchange16 = true;
 template <Scope kScope>

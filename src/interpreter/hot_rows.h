@@ -1,10 +1,10 @@
 // Which rows the loop for very many lanes runs inline. The others are called: that keeps the loop small and the GPU
 // compiler's time in bounds. KVRM_HOT_ROWS: one way to run the row. KVRM_HOT_SIZED_ROWS: one for each value of its
-// operand sf, so that widths are constants.
+// operand sf, so that widths are constants. KVRM_HOT_CONDITIONS: one for each condition of B.cond.
 #pragma once
 
 #define KVRM_HOT_ROWS(X)                                                                                              \
-  X(ADR) X(ADRP) X(B) X(BL) X(B_cond) X(BR) X(BLR) X(RET) X(TBZ) X(TBNZ)                                              \
+  X(ADR) X(ADRP) X(B) X(BL) X(BR) X(BLR) X(RET) X(TBZ) X(TBNZ)                                              \
   X(SMADDL) X(UMADDL) X(SMULH) X(UMULH)                                                                               \
   X(REV_w) X(REV_x)                                                                                                   \
   X(STRB_imm) X(LDRB_imm) X(LDRSB_imm) X(STRH_imm) X(LDRH_imm) X(LDRSH_imm) X(LDRSW_imm)                              \
@@ -21,3 +21,5 @@
   X(LSLV) X(LSRV) X(ASRV) X(RORV) X(MADD) X(MSUB) X(UDIV) X(SDIV) X(CLZ)                                              \
   X(STR_imm) X(LDR_imm) X(STUR) X(LDUR) X(STR_post) X(LDR_post) X(STR_pre) X(LDR_pre) X(STR_reg) X(LDR_reg)           \
   X(STP_off) X(LDP_off) X(STP_pre) X(LDP_pre) X(STP_post) X(LDP_post)
+
+#define KVRM_HOT_CONDITIONS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)

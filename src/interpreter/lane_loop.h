@@ -14,17 +14,23 @@ struct CodeWindow {
   const u8* bytes;     // the words themselves
 };
 
+// Rows whose meaning can fail.
+template <class Op>
+inline constexpr bool kMayTrap = isa::facts(Op::kRow).routing == isa::Class::kLoadStore;
+
 #if defined(__NVPTX__)
 KVRM_INLINE WordEntry load_entry(const WordEntry* at) {
-  u32 word, head, low, high;
-  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(word), "=r"(head), "=r"(low), "=r"(high) : "l"(at));
-  return {word, static_cast<u16>(head), static_cast<u16>(head >> 16), u64{high} << 32 | low};
+  u32 word, handler, low, high;
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(word), "=r"(handler), "=r"(low), "=r"(high)
+               : "l"(at));
+  return {word, handler, u64{high} << 32 | low};
 }
 // Lanes that decode the same word write the same entry.
 KVRM_INLINE void store_entry(WordEntry* at, const WordEntry& entry) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
                :
-               : "l"(at), "r"(entry.word), "r"(u32{entry.handler} | u32{entry.row} << 16),
+               : "l"(at), "r"(entry.word), "r"(entry.handler),
                  "r"(static_cast<u32>(entry.operands)), "r"(static_cast<u32>(entry.operands >> 32))
                : "memory");
 }
@@ -35,23 +41,25 @@ KVRM_INLINE void store_entry(WordEntry* at, const WordEntry& entry) { *at = entr
 
 // How a turn ended.
 struct TurnEnd {
-  Trap trap;    // kNone: the turn is over, or pc left the window; kNotHere: the next instruction must be run elsewhere
-  u32 index;    // where the lane stands, if that is in the window
+  Trap trap;    // kNone: the turn is over, or pc left the window; kNotRecent, kNotHere: the next instruction is not done
   u32 retired;
 };
 
-// Home gives the lane's registers: Cpu& cpu(). Together is asked after each branch whether to go on without looking at
-// other lanes first: bool may_continue(key), where lanes with equal keys are about to run the same entry.
+// Home gives the lane's registers: Cpu& cpu(). The lanes that call this together stay together: they have the same
+// window, index and turn, and Together makes them agree whenever one of them may have to leave. It is made of the mask
+// of these lanes and of whether they are all that can run:
+//   any(condition)       whether it holds for one of them
+//   agree(inside, key)   whether all are inside the window and have the same key, and nobody else could run
 // Not inlined and calling nothing: the registers of the machine belong to this loop.
-template <class Home, class Together>
-__attribute__((noinline)) TurnEnd run_turn(Home home, CodeWindow window, u32 index, u32 turn, Together together) {
+template <class Together, class Home>
+__attribute__((noinline)) TurnEnd run_turn(Home home, u64 start, u32 words, WordEntry* code, u32 index,
+                                           u32 turn, u32 mask, bool whole) {
+  const Together together(mask, whole);
   Cpu& cpu = home.cpu();
   memory::RecentPages memory;
-  WordEntry* const code = window.entries;
-  const u32 key = static_cast<u32>(reinterpret_cast<u64>(code) / sizeof(WordEntry));
   u32 from = index;  // where straight-line code began
   u32 retired = 0;
-  u32 end = index + (turn < window.words - index ? turn : window.words - index);
+  u32 end = index + (turn < words - index ? turn : words - index);
   Trap trap = Trap::kNone;
   WordEntry entry = load_entry(code + index);
 
@@ -61,16 +69,19 @@ dispatch:
 #if defined(__NVPTX__)
 #define KVRM_TARGET_ONE(name) ", %l[L_" #name "]"
 #define KVRM_TARGET_TWO(name) ", %l[L_" #name "_w], %l[L_" #name "_x]"
+#define KVRM_TARGET_CONDITION(cond) ", %l[L_B_cond_" #cond "]"
 #define KVRM_LABEL_ONE(name) , L_##name
 #define KVRM_LABEL_TWO(name) , L_##name##_w, L_##name##_x
+#define KVRM_LABEL_CONDITION(cond) , L_B_cond_##cond
   // A jump table: the compiler would make a tree of comparisons. All lanes here are at the same entry.
   asm goto(
       "{ targets%=: .branchtargets %l[L_undecoded], %l[L_cold], %l[L_undefined]" KVRM_HOT_ROWS(KVRM_TARGET_ONE)
-          KVRM_HOT_SIZED_ROWS(KVRM_TARGET_TWO) "; brx.idx.uni %0, targets%=; }"
+          KVRM_HOT_SIZED_ROWS(KVRM_TARGET_TWO) KVRM_HOT_CONDITIONS(KVRM_TARGET_CONDITION) "; brx.idx.uni %0, targets%=; }"
       :
-      : "r"(u32{entry.handler})
+      : "r"(entry.handler)
       : "memory"
-      : L_undecoded, L_cold, L_undefined KVRM_HOT_ROWS(KVRM_LABEL_ONE) KVRM_HOT_SIZED_ROWS(KVRM_LABEL_TWO));
+      : L_undecoded, L_cold, L_undefined KVRM_HOT_ROWS(KVRM_LABEL_ONE) KVRM_HOT_SIZED_ROWS(KVRM_LABEL_TWO)
+          KVRM_HOT_CONDITIONS(KVRM_LABEL_CONDITION));
   __builtin_unreachable();
 #else
   switch (entry.handler) {
@@ -83,6 +94,9 @@ dispatch:
   case kHandle_##name##_x: goto L_##name##_x;
     KVRM_HOT_ROWS(KVRM_CASE_ONE)
     KVRM_HOT_SIZED_ROWS(KVRM_CASE_TWO)
+#define KVRM_CASE_CONDITION(cond) \
+  case kHandle_B_cond_##cond: goto L_B_cond_##cond;
+    KVRM_HOT_CONDITIONS(KVRM_CASE_CONDITION)
     default: goto L_undefined;
   }
 #endif
@@ -91,9 +105,10 @@ dispatch:
   {                                                                                               \
     isa::name op = unpack_operands<isa::name>(entry.operands);                                    \
     fix;                                                                                          \
-    if constexpr (semantics::kUsesPc<isa::name>) cpu.pc = window.start + u64{index} * 4;          \
+    if constexpr (semantics::kUsesPc<isa::name>) cpu.pc = start + u64{index} * 4;          \
     if constexpr (isa::facts(isa::Row::name).flow == isa::Flow::kNext) {                          \
       trap = semantics::Meaning<isa::name>::execute(cpu, memory, op);                             \
+      if constexpr (kMayTrap<isa::name>) goto next_if_done;                                       \
       goto next;                                                                                  \
     } else {                                                                                      \
       (void)semantics::Meaning<isa::name>::execute(cpu, memory, op);                              \
@@ -104,8 +119,11 @@ dispatch:
   L_##name : KVRM_BODY(name, (void)0)
 #define KVRM_RUN_TWO(name)                      \
   L_##name##_w : KVRM_BODY(name, op.sf = 0) L_##name##_x : KVRM_BODY(name, op.sf = 1)
+#define KVRM_RUN_CONDITION(condition) \
+  L_B_cond_##condition : KVRM_BODY(B_cond, op.cond = condition)
   KVRM_HOT_ROWS(KVRM_RUN_ONE)
   KVRM_HOT_SIZED_ROWS(KVRM_RUN_TWO)
+  KVRM_HOT_CONDITIONS(KVRM_RUN_CONDITION)
 
 L_undecoded:
 L_cold:
@@ -116,28 +134,32 @@ L_undefined:
   trap = Trap::kUndefined;
   goto leave;
 
+next_if_done:
+  if (KVRM_UNLIKELY(together.any(trap != Trap::kNone))) {
+    index += trap == Trap::kNone;
+    goto leave;
+  }
 next:
-  if (KVRM_UNLIKELY(trap != Trap::kNone)) goto leave;
   if (++index == end) goto leave;
   entry = following;
   goto dispatch;
 
 branched: {
   retired += index + 1 - from;
-  const u64 distance = cpu.pc - window.start;
+  const u64 distance = cpu.pc - start;
+  const bool inside = distance < u64{words} * 4 && distance % 4 == 0;
   index = static_cast<u32>(distance >> 2);
-  if (KVRM_UNLIKELY(distance >= u64{window.words} * 4 || distance % 4 != 0)) return {Trap::kNone, index, retired};
   from = index;
   const u32 left = turn - retired;
-  end = index + (left < window.words - index ? left : window.words - index);
-  if (left == 0 || !together.may_continue(key + index)) goto leave;
+  if (!together.agree(inside, index) || left == 0) return {Trap::kNone, retired};
+  end = index + (left < words - index ? left : words - index);
   entry = load_entry(code + index);
   goto dispatch;
 }
 
 leave:
-  cpu.pc = window.start + u64{index} * 4;
-  return {trap, index, retired + (index - from)};
+  cpu.pc = start + u64{index} * 4;
+  return {trap, retired + (index - from)};
 }
 
 // The instruction at cpu.pc, with all of the lane's memory. The clock is the lane's time now. A row that completes
@@ -151,8 +173,9 @@ KVRM_INLINE Trap run_one(Cpu& cpu, memory::LaneMemory& memory, const CodeWindow&
     store_entry(place, entry);
   }
   if (entry.handler == kHandleUndefined) return Trap::kUndefined;
-  const Trap trap = run_cold(cpu, memory, static_cast<isa::Row>(entry.row), entry.word);
-  if (trap == Trap::kNone && isa::facts(static_cast<isa::Row>(entry.row)).flow == isa::Flow::kNext) cpu.pc = pc + 4;
+  const isa::Row row = entry.handler == kHandleCold ? static_cast<isa::Row>(entry.operands) : isa::decode(entry.word);
+  const Trap trap = run_cold(cpu, memory, row, entry.word);
+  if (trap == Trap::kNone && isa::facts(row).flow == isa::Flow::kNext) cpu.pc = pc + 4;
   return trap;
 }
 

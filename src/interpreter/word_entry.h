@@ -14,16 +14,17 @@ enum HotHandler : u32 {
   kHandleUndefined,
 #define KVRM_HANDLER_ONE(name) kHandle_##name,
 #define KVRM_HANDLER_TWO(name) kHandle_##name##_w, kHandle_##name##_x,
-  KVRM_HOT_ROWS(KVRM_HANDLER_ONE) KVRM_HOT_SIZED_ROWS(KVRM_HANDLER_TWO)
+#define KVRM_HANDLER_CONDITION(cond) kHandle_B_cond_##cond,
+  KVRM_HOT_ROWS(KVRM_HANDLER_ONE) KVRM_HOT_SIZED_ROWS(KVRM_HANDLER_TWO) KVRM_HOT_CONDITIONS(KVRM_HANDLER_CONDITION)
+#undef KVRM_HANDLER_CONDITION
 #undef KVRM_HANDLER_ONE
 #undef KVRM_HANDLER_TWO
 };
 
 struct alignas(16) WordEntry {
   u32 word;
-  u16 handler;   // a HotHandler
-  u16 row;       // for kHandleCold
-  u64 operands;  // of hot rows: the operand struct; called rows read the word
+  u32 handler;   // a HotHandler
+  u64 operands;  // of hot rows: the operand struct; of others: the row
 };
 static_assert(sizeof(WordEntry) == 16);
 
@@ -44,7 +45,7 @@ KVRM_INLINE Op unpack_operands(u64 bits) {
 // noinline: several loops may need it, and it is rarely called.
 KVRM_COLD inline WordEntry make_word_entry(u32 word) {
   const isa::Row row = isa::decode(word);
-  WordEntry entry{word, kHandleCold, static_cast<u16>(row), 0};
+  WordEntry entry{word, kHandleCold, static_cast<u64>(row)};
   switch (row) {
 #define KVRM_CASE_ONE(name)                                           \
   case isa::Row::name:                                                \
@@ -53,13 +54,17 @@ KVRM_COLD inline WordEntry make_word_entry(u32 word) {
     break;
 #define KVRM_CASE_TWO(name)                                                                \
   case isa::Row::name:                                                                     \
-    entry.handler = static_cast<u16>(kHandle_##name##_w + isa::name::decode(word).sf);     \
+    entry.handler = kHandle_##name##_w + isa::name::decode(word).sf;                       \
     entry.operands = pack_operands(isa::name::decode(word));                               \
     break;
     KVRM_HOT_ROWS(KVRM_CASE_ONE)
     KVRM_HOT_SIZED_ROWS(KVRM_CASE_TWO)
 #undef KVRM_CASE_ONE
 #undef KVRM_CASE_TWO
+    case isa::Row::B_cond:
+      entry.handler = kHandle_B_cond_0 + isa::B_cond::decode(word).cond;
+      entry.operands = pack_operands(isa::B_cond::decode(word));
+      break;
     case isa::Row::kNone: entry.handler = kHandleUndefined; break;
     default: break;
   }

@@ -70,7 +70,7 @@ struct LaneTranslation {
   u64 tag;
   u64 page;  // as in an entry, without flags
 };
-inline constexpr u32 kLaneTranslations = 4;
+inline constexpr u32 kLaneTranslations = 8;
 inline constexpr u64 kNoLanePage = ~u64{0};
 
 // Loads and stores of the lane's own bytes, or of bytes nobody writes.
@@ -107,14 +107,18 @@ struct ResidentLane {
 
 namespace detail {
 
-KVRM_INLINE u32 recent_slot(u64 address) { return static_cast<u32>(address >> kPageShift) & (kLaneTranslations - 1); }
+// Neighbouring pages, and the same page of neighbouring areas, fall into different slots.
+KVRM_INLINE u32 recent_slot(u64 address) {
+  const u32 page = static_cast<u32>(address >> kPageShift);
+  return (page ^ page >> 9) & (kLaneTranslations - 1);
+}
 
 // Memory comes in words of 8 bytes. An access that is aligned, or made of whole words, needs no more than its words.
 template <class T>
 KVRM_INLINE bool fits(u64 address) {
   if constexpr (sizeof(T) == 1) return true;
   if constexpr (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) return (address & (sizeof(T) - 1)) == 0;
-  return sizeof(T) % 8 == 0 && (address & 7) == 0;
+  return sizeof(T) % 8 == 0 && (address & 7) == 0 && (address & (kPageSize - 1)) <= kPageSize - sizeof(T);
 }
 template <class T>
 struct Words {
@@ -149,14 +153,15 @@ KVRM_INLINE void put(u64 page, u64 offset, const T& value) {
 
 }  // namespace detail
 
-// The part of the policy that needs no more than the recent pages. Everything else is kNotHere. The Cpu is that of a
-// ResidentLane.
+// The part of the policy that needs no more than the recent pages; what it cannot do is kNotRecent or kNotHere. The Cpu
+// is that of a ResidentLane.
 struct RecentPages {
   template <class T>
   KVRM_INLINE Trap load(Cpu& cpu, u64 address, T& value) {
     const LaneTranslation& known = reinterpret_cast<ResidentLane&>(cpu).recent[detail::recent_slot(address)];
     const u64 last = (address + sizeof(T) - 1) & kTagMask;
-    if (KVRM_UNLIKELY((known.tag & ~u64{2}) != last || !detail::fits<T>(address))) return Trap::kNotHere;
+    if (KVRM_UNLIKELY(!detail::fits<T>(address))) return Trap::kNotHere;
+    if (KVRM_UNLIKELY((known.tag & ~u64{2}) != last)) return not_recent(cpu, address, Access::kRead);
     value = detail::get<T>(known.page, address & (kPageSize - 1));
     return Trap::kNone;
   }
@@ -164,9 +169,17 @@ struct RecentPages {
   KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
     const LaneTranslation& known = reinterpret_cast<ResidentLane&>(cpu).recent[detail::recent_slot(address)];
     const u64 last = (address + sizeof(T) - 1) & kTagMask;
-    if (KVRM_UNLIKELY((known.tag & ~u64{1}) != last || !detail::fits<T>(address))) return Trap::kNotHere;
+    if (KVRM_UNLIKELY(!detail::fits<T>(address))) return Trap::kNotHere;
+    if (KVRM_UNLIKELY((known.tag & ~u64{1}) != last)) return not_recent(cpu, address, Access::kWrite);
     detail::put<T>(known.page, address & (kPageSize - 1), value);
     return Trap::kNone;
+  }
+
+ private:
+  static KVRM_INLINE Trap not_recent(Cpu& cpu, u64 address, Access access) {
+    cpu.fault_address = address;
+    cpu.fault_access = static_cast<u32>(access);
+    return Trap::kNotRecent;
   }
 };
 
@@ -256,6 +269,7 @@ class LaneMemory {
     GroupPage* page;
   };
   Slot find_slot(u64 page_number, bool make);
+  u64 make_table(u64* at, u64 block);
   template <class Visit>
   void for_each_table(Visit visit);
   template <class Visit>

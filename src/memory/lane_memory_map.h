@@ -5,39 +5,64 @@
 
 namespace kvrm::memory {
 
+// The lanes here now that ask for the same thing, so that one of them does it for all. On the host a lane is alone.
+#if defined(__NVPTX__)
+class Peers {
+ public:
+  KVRM_INLINE explicit Peers(const void* thing)
+      : mask_(warp::match(warp::active_mask(), reinterpret_cast<u64>(thing))) {}
+  KVRM_INLINE bool first() const { return static_cast<u32>(__builtin_ctz(mask_)) == warp::lane(); }
+  KVRM_INLINE void sync() const { warp::sync(mask_); }
+
+ private:
+  u32 mask_;
+};
+#else
+class Peers {
+ public:
+  explicit Peers(const void*) {}
+  bool first() const { return true; }
+  void sync() const {}
+};
+#endif
+
 // The lane's entry for a page, and what its group knows of the page.
 inline LaneMemory::Slot LaneMemory::find_slot(u64 page_number, bool make) {
   LaneWorld& world = *space_->world;
   const u64 block = page_number >> kTableShift;
   const u32 mask = world.directory_slots - 1;
-  u32 table = SlabPool::kNone;
-  u32 made = SlabPool::kNone;
+  const u32 first = static_cast<u32>(block * 0x9e3779b1u >> 7);
   for (u32 probe = 0; probe <= mask; ++probe) {
-    u64* const at = &space_->directory[(static_cast<u32>(block * 0x9e3779b1u >> 7) + probe) & mask];
+    u64* const at = &space_->directory[(first + probe) & mask];
     u64 seen = sync::load<sync::kRelaxed, sync::kDevice>(at);
     if (seen == 0) {
-      if (!make) return {nullptr, nullptr};
-      if (made == SlabPool::kNone) made = world.tables.allocate();
-      if (made == SlabPool::kNone) return {nullptr, nullptr};
-      const u64 mine = (block + 1) << 32 | made;
-      seen = sync::compare_exchange<sync::kRelaxed, sync::kDevice>(at, u64{0}, mine);
-      if (seen == 0) {
-        table = made;
-        made = SlabPool::kNone;
-        break;
-      }
+      if (!make) break;
+      seen = make_table(at, block);
+      if (seen == 0) break;
     }
-    if (seen >> 32 == block + 1) {
-      table = static_cast<u32>(seen);
-      break;
+    if (seen >> 32 != block + 1) continue;
+    GroupTable* const table = reinterpret_cast<GroupTable*>(world.tables.at(static_cast<u32>(seen)));
+    u64* const entries = reinterpret_cast<u64*>(table + 1);
+    const u32 index = static_cast<u32>(page_number) & (kTablePages - 1);
+    return {&entries[(index << world.group_shift) + space_->lane], &table->pages[index]};
+  }
+  return {nullptr, nullptr};
+}
+
+// A table at an empty place of the directory: what is there then, or 0 if there is no memory. One of the group's lanes
+// that want the same does it; another may still be faster, and with another block.
+inline u64 LaneMemory::make_table(u64* at, u64 block) {
+  LaneWorld& world = *space_->world;
+  const Peers peers(at);
+  if (peers.first()) {
+    const u32 made = world.tables.allocate();
+    const u64 mine = (block + 1) << 32 | made;
+    if (made != SlabPool::kNone && sync::compare_exchange<sync::kRelaxed, sync::kDevice>(at, 0, mine) != 0) {
+      world.tables.release(made);  // still all zeros
     }
   }
-  if (made != SlabPool::kNone) world.tables.release(made);  // another lane of the group was faster; still all zeros
-  if (table == SlabPool::kNone) return {nullptr, nullptr};
-  GroupTable* const found = reinterpret_cast<GroupTable*>(world.tables.at(table));
-  u64* const entries = reinterpret_cast<u64*>(found + 1);
-  const u32 index = static_cast<u32>(page_number) & (kTablePages - 1);
-  return {&entries[(index << world.group_shift) + space_->lane], &found->pages[index]};
+  peers.sync();
+  return sync::load<sync::kRelaxed, sync::kDevice>(at);
 }
 
 // Visits the tables of the group.
@@ -79,27 +104,6 @@ void LaneMemory::for_each_entry(u64 address, u64 size, Visit visit) {
     }
   }
 }
-
-// The lanes here now that ask for the same thing, so that one of them does it for all. On the host a lane is alone.
-#if defined(__NVPTX__)
-class Peers {
- public:
-  KVRM_INLINE explicit Peers(const void* thing)
-      : mask_(warp::match(warp::active_mask(), reinterpret_cast<u64>(thing))) {}
-  KVRM_INLINE bool first() const { return static_cast<u32>(__builtin_ctz(mask_)) == warp::lane(); }
-  KVRM_INLINE void sync() const { warp::sync(mask_); }
-
- private:
-  u32 mask_;
-};
-#else
-class Peers {
- public:
-  explicit Peers(const void*) {}
-  bool first() const { return true; }
-  void sync() const {}
-};
-#endif
 
 // A copy of its own for the lane. The group's lanes that ask for the same page together get it together.
 inline bool LaneMemory::make_private(u64& entry, GroupPage& page) {

@@ -22,8 +22,10 @@ struct SlabPool {
     while (static_cast<u32>(head) != 0) {
       const u32 index = static_cast<u32>(head) - 1;
       const u64 rest = ((head >> 32) + 1) << 32 | sync::load<sync::kRelaxed, sync::kDevice>(&next[index]);
-      const u64 seen = sync::compare_exchange<sync::kAcqRel, sync::kDevice>(&free, head, rest);
+      const u64 seen = sync::compare_exchange<sync::kRelaxed, sync::kDevice>(&free, head, rest);
       if (seen == head) {
+        // What its last owner wrote there comes before what the next one writes.
+        sync::fence<sync::kAcqRel, sync::kDevice>();
         sync::add<sync::kRelaxed, sync::kDevice>(&in_use, 1u);
         return index;
       }
@@ -40,10 +42,12 @@ struct SlabPool {
   }
 
   void release(u32 index) {
+    sync::fence<sync::kAcqRel, sync::kDevice>();
     u64 head = sync::load<sync::kRelaxed, sync::kDevice>(&free);
     for (;;) {
       sync::store<sync::kRelaxed, sync::kDevice>(&next[index], static_cast<u32>(head));
-      const u64 seen = sync::compare_exchange<sync::kAcqRel, sync::kDevice>(&free, head, ((head >> 32) + 1) << 32 | (index + 1));
+      const u64 mine = ((head >> 32) + 1) << 32 | (index + 1);
+      const u64 seen = sync::compare_exchange<sync::kRelease, sync::kDevice>(&free, head, mine);
       if (seen == head) break;
       head = seen;
     }

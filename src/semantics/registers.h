@@ -84,19 +84,37 @@ KVRM_INLINE void set_nzcv(Cpu& cpu, u8 nzcv) {
 }
 
 // ConditionHolds() of the manual: the low bit inverts, except that 1111 is always true as well.
-KVRM_INLINE bool condition_holds(const Cpu& cpu, u8 cond) {
+KVRM_INLINE constexpr bool condition_holds(u8 n, u8 z, u8 c, u8 v, u8 cond) {
   bool holds = true;
   switch (cond >> 1) {
-    case 0: holds = cpu.z; break;
-    case 1: holds = cpu.c; break;
-    case 2: holds = cpu.n; break;
-    case 3: holds = cpu.v; break;
-    case 4: holds = cpu.c & !cpu.z; break;
-    case 5: holds = cpu.n == cpu.v; break;
-    case 6: holds = (cpu.n == cpu.v) & !cpu.z; break;
+    case 0: holds = z; break;
+    case 1: holds = c; break;
+    case 2: holds = n; break;
+    case 3: holds = v; break;
+    case 4: holds = c & !z; break;
+    case 5: holds = n == v; break;
+    case 6: holds = (n == v) & !z; break;
     default: return true;
   }
   return holds != static_cast<bool>(cond & 1);
+}
+
+// The same as a table, for conditions that are known only when they are met: bit nzcv of a condition's mask.
+struct ConditionMasks {
+  u16 of[16];
+  constexpr ConditionMasks() : of{} {
+    for (u32 i = 0; i < 256; ++i) {
+      const bool holds = condition_holds(i >> 3 & 1, i >> 2 & 1, i >> 1 & 1, i & 1, static_cast<u8>(i >> 4));
+      of[i >> 4] = static_cast<u16>(of[i >> 4] | static_cast<u32>(holds) << (i & 15));
+    }
+  }
+};
+inline constexpr ConditionMasks kConditionMasks;
+
+KVRM_INLINE bool condition_holds(const Cpu& cpu, u8 cond) {
+  if (__builtin_constant_p(cond)) return condition_holds(cpu.n, cpu.z, cpu.c, cpu.v, cond);
+  const u32 nzcv = u32{cpu.n} << 3 | u32{cpu.z} << 2 | u32{cpu.c} << 1 | cpu.v;
+  return kConditionMasks.of[cond] >> nzcv & 1;
 }
 
 }  // namespace kvrm::semantics

@@ -9,8 +9,27 @@ namespace {
 // An odd number of words, so that the same member of neighbouring lanes is in different banks.
 static_assert(sizeof(memory::ResidentLane) / 8 % 2 == 1);
 
+// Some lanes of a warp that run together.
+class LanesTogether {
+ public:
+  KVRM_INLINE LanesTogether(u32 mask, bool whole) : mask_(mask), whole_(whole) {}
+  KVRM_INLINE bool any(bool condition) const { return alone() ? condition : warp::any(mask_, condition); }
+  KVRM_INLINE bool agree(bool inside, u32 key) const {
+    if (alone()) return inside && whole_;
+    const u32 first = static_cast<u32>(__builtin_ctz(mask_));
+    return warp::all(mask_, inside && whole_ && key == warp::shuffle(mask_, key, first));
+  }
+
+ private:
+  KVRM_INLINE bool alone() const { return (mask_ & (mask_ - 1)) == 0; }
+  u32 mask_;
+  bool whole_;
+};
+
 class GpuWarp {
  public:
+  using Together = LanesTogether;
+
   KVRM_INLINE explicit GpuWarp(u32 group_shift) : mask_(group_shift == 5 ? ~0u : (1u << (1u << group_shift)) - 1) {}
   KVRM_INLINE u32 ballot(bool value) const { return alone() ? value : warp::ballot(mask_, value); }
   template <class T>
@@ -18,13 +37,6 @@ class GpuWarp {
     return alone() ? value : warp::shuffle(mask_, value, from);
   }
   KVRM_INLINE u32 reduce_min(u32 value) const { return alone() ? value : warp::reduce_min(mask_, value); }
-  // Whether the lanes of the mask are all here and all have the same key.
-  KVRM_INLINE bool still_together(u32 mask, u32 key) const {
-    if (alone()) return true;
-    const u32 here = warp::active_mask();
-    if (here != mask) return false;
-    return warp::all(here, key == warp::shuffle(here, key, static_cast<u32>(__builtin_ctz(here))));
-  }
   KVRM_INLINE void pause() const { sync::pause(200); }
 
  private:

@@ -10,15 +10,6 @@ namespace kvrm::device::lanes {
 
 inline constexpr u32 kAttention = 32;  // steps between two looks at lanes that wait while others run
 
-// What the instruction loop asks after each branch.
-template <class Warp>
-struct Together {
-  Warp warp;
-  u32 mask;   // the lanes that run
-  u32 whole;  // all that can
-  KVRM_INLINE bool may_continue(u32 key) const { return whole && warp.still_together(mask, key); }
-};
-
 // The window of shared decoded code around pc, if there is one: code of an image that this lane cannot write and has
 // not replaced.
 inline bool find_window(const Launch& launch, const memory::LaneSpace& space, u64 pc, interpreter::CodeWindow& window) {
@@ -142,28 +133,33 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
           window_changes = ~lane.space.changes;  // good for this word only
         }
       }
-      const u64 place = trap != Trap::kNone ? cpu.pc : reinterpret_cast<u64>(window.entries + (cpu.pc - window.start) / 4);
-      const Choice choice =
-          choose(warp, status == Status::kRunning, runnable, place, cpu.x[kSpSlot], step, launch.meet != 0);
+      // A lane that cannot fetch stands alone.
+      const u64 place = trap != Trap::kNone ? reinterpret_cast<u64>(&lane) | 1
+                                            : reinterpret_cast<u64>(window.entries + (cpu.pc - window.start) / 4);
+      const Choice choice = choose(warp, status == Status::kRunning, runnable, place, window.words, cpu.x[kSpSlot], step,
+                                   launch.meet != 0);
+      u64 turn = left < launch.turn ? left : launch.turn;
+      if (deadline > cpu.clock_ns && deadline - cpu.clock_ns < turn) turn = deadline - cpu.clock_ns;
+      const u32 common_turn = warp.reduce_min(choice.mine ? static_cast<u32>(turn) : ~0u);
       u32 ran = 0;
       if (choice.mine) {
-        if (trap == Trap::kNone && left != 0) {
-          u64 turn = left < launch.turn ? left : launch.turn;
-          if (deadline > cpu.clock_ns && deadline - cpu.clock_ns < turn) turn = deadline - cpu.clock_ns;
-          do {
-            const interpreter::TurnEnd end = interpreter::run_turn(
-                home, window, static_cast<u32>((cpu.pc - window.start) / 4), static_cast<u32>(turn) - ran,
-                Together<Warp>{warp, runnable, choice.whole});
-            trap = end.trap;
-            ran += end.retired;
-            cpu.clock_ns += end.retired;
-            if (trap != Trap::kNotHere) break;
+        if (trap == Trap::kNone && common_turn != 0) {
+          const interpreter::TurnEnd end = interpreter::run_turn<typename Warp::Together>(
+              home, window.start, window.words, window.entries, static_cast<u32>((cpu.pc - window.start) / 4),
+              common_turn, choice.lanes, choice.lanes == runnable);
+          trap = end.trap;
+          ran = end.retired;
+          cpu.clock_ns += ran;
+          if (trap == Trap::kNotRecent) {
+            const auto page = memory.resolve(cpu.fault_address, static_cast<Access>(cpu.fault_access));
+            trap = page.trap == Trap::kNone && !(page.entry & memory::kEntryCommon) ? Trap::kNone : Trap::kNotHere;
+          }
+          if (trap == Trap::kNotHere) {
             trap = interpreter::run_one(cpu, memory, window);
             const u32 one = trap == Trap::kNone || trap == Trap::kSystemCall ? 1 : 0;
             ran += one;
             cpu.clock_ns += one;
-          } while (trap == Trap::kNone && ran < turn && window_changes == lane.space.changes &&
-                   cpu.pc - window.start < u64{window.words} * 4);
+          }
           retired += ran;
           left -= ran;
         }

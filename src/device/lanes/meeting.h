@@ -14,31 +14,35 @@ inline constexpr u32 kFairness = 64;  // a lane that is always passed over leads
 
 struct Choice {
   u32 leader;
-  bool mine;   // this lane runs now
-  bool whole;  // and so does every other that can
+  u32 lanes;  // that run now
+  bool mine;  // this is one of them
 };
 
 template <class Warp>
-KVRM_INLINE Choice choose(const Warp& warp, bool runnable, u32 all_runnable, u64 place, u64 sp, u32 step, bool meet) {
-  u32 leader = static_cast<u32>(__builtin_ctz(all_runnable));
-  u64 leading = warp.shuffle(place, leader);
-  if (warp.ballot(runnable && place == leading) == all_runnable) return {leader, runnable, true};
+KVRM_INLINE Choice choose(const Warp& warp, bool runnable, u32 all_runnable, u64 place, u32 words, u64 sp, u32 step,
+                          bool meet) {
+  // Those at the leader's place, with as much code before them.
+  const auto with = [&](u32 leader) -> Choice {
+    const u64 leading = warp.shuffle(place, leader);
+    const u32 leading_words = warp.shuffle(words, leader);
+    const bool mine = runnable && place == leading && words == leading_words;
+    return {leader, warp.ballot(mine), mine};
+  };
+  const Choice first = with(static_cast<u32>(__builtin_ctz(all_runnable)));
+  if (first.lanes == all_runnable) return first;
   if (!meet || step % kFairness == 0) {
     // In turn, whoever can.
     const u32 start = (meet ? step / kFairness : step) % 32;
     const u32 behind = all_runnable >> start << start;
-    leader = static_cast<u32>(__builtin_ctz(behind ? behind : all_runnable));
-  } else {
-    // The low halves suffice to compare: this is about speed, never about results.
-    const u32 depth = runnable ? static_cast<u32>(sp >> 4) : ~0u;
-    const u32 least_depth = warp.reduce_min(depth);
-    const bool deepest = runnable && depth == least_depth;
-    const u32 along = deepest ? static_cast<u32>(place >> 4) : ~0u;
-    const u32 least_along = warp.reduce_min(along);
-    leader = static_cast<u32>(__builtin_ctz(warp.ballot(deepest && along == least_along)));
+    return with(static_cast<u32>(__builtin_ctz(behind ? behind : all_runnable)));
   }
-  leading = warp.shuffle(place, leader);
-  return {leader, runnable && place == leading, false};
+  // The low halves suffice to compare: this is about speed, never about results.
+  const u32 depth = runnable ? static_cast<u32>(sp >> 4) : ~0u;
+  const u32 least_depth = warp.reduce_min(depth);
+  const bool deepest = runnable && depth == least_depth;
+  const u32 along = deepest ? static_cast<u32>(place >> 4) : ~0u;
+  const u32 least_along = warp.reduce_min(along);
+  return with(static_cast<u32>(__builtin_ctz(warp.ballot(deepest && along == least_along))));
 }
 
 }  // namespace kvrm::device::lanes
