@@ -11,10 +11,15 @@ demo: setup-build binary ## Set up, build, and run a program on the machine
 	@tools/demo.sh $(BUILD)/kvrm
 
 test: setup-test build-all ## Set up, build, and run the tests (under 20 minutes on two cores)
-	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS) -LE full
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS) -LE 'full|^gpu$$'
 
 test-full: setup-test build-all ## All tests, the long suites included
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS) -E '_quick$$'
+
+test-gpu: setup-test build-all ## The tests of a GPU; skipped where there is none
+	test -e $(BUILD)/gpu-carry/programs.tar.xz || tests/gpu/carry.py --build $(BUILD) --only oracle,programs
+	tests/gpu/carry.py --build $(BUILD) --only tools
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L '^gpu$$'
 
 asan: setup-test ## Unit tests under the address and undefined behaviour sanitizers
 	cmake --preset asan
@@ -31,6 +36,9 @@ fuzz: setup-test ## Fuzz words, ELF files and system calls for half an hour (FUZ
 
 bench: setup-bench binary ## Measure against qemu-aarch64 and native code
 	python3 bench/run.py --kvrm $(BUILD)/kvrm $(BENCH_OPTIONS)
+
+bench-gpu: setup-bench binary ## Measure a GPU: single lanes, lockstep, fleets (BENCH_OPTIONS="--parts one,start")
+	python3 bench/gpu.py --kvrm $(BUILD)/kvrm --json $(BUILD)/bench/gpu.json $(BENCH_OPTIONS)
 
 coverage: build-all ## Write docs/coverage.md again
 	python3 tools/coverage.py --table $(BUILD)/generated/isa/a64.json --out docs/coverage.md
@@ -55,4 +63,4 @@ build-all:
 	cmake --preset release -DKVRM_BUILD_TESTS=ON
 	cmake --build --preset release -j $(JOBS)
 
-.PHONY: help demo test test-full asan tsan fuzz bench coverage format tidy clean setup-build setup-test setup-bench binary build-all
+.PHONY: help demo test test-full test-gpu asan tsan fuzz bench bench-gpu coverage format tidy clean setup-build setup-test setup-bench binary build-all

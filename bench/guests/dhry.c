@@ -2,7 +2,7 @@
 // strings, small arrays, enumerations in a switch, and division. An imaginary shop.
 #include "bench.h"
 
-enum { kRounds = 1500000, kItems = 50, kNameLength = 20 };
+enum { kItems = 50, kNameLength = 20 };
 
 typedef enum { kBuy, kSell, kMove, kCount, kRename } Action;
 
@@ -82,12 +82,13 @@ int main(void) {
   for (int i = 0; i < kItems; i++) {
     items[i].related = &items[(i + 1) % kItems];
     items[i].stock = 100 + i;
-    items[i].price = 1 + i % 7;
+    items[i].price = 1 + i % 7 + (int)(OWN() >> 58);
     text_copy(items[i].name, "BRASS LANTERN #..");
     items[i].name[15] = (char)('A' + i % 26);
     items[i].name[16] = (char)('a' + i / 26);
   }
-  for (int round = 0; round < kRounds; round++) {
+  const int rounds = PASSES(1500000, 6000);
+  for (int round = 0; round < rounds; round++) {
     uint32_t dice = random_next(&random);
     Item* item = pick(&items[dice % kItems], (int)(dice >> 29));
     Action action = item->last == kRename && (dice & 64) ? kRename : (Action)((dice >> 8) % 5);

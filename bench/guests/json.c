@@ -1,7 +1,7 @@
 // A JSON parser: builds the tree of a generated document in an arena, then walks it. Integers only.
 #include "bench.h"
 
-enum { kDocument = 1 << 20, kValues = 400000, kPasses = 15 };
+enum { kDocument = SIZE(1 << 20, 1 << 13), kValues = SIZE(400000, 4000) };
 
 typedef enum { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject } Kind;
 
@@ -42,7 +42,7 @@ static void put_number(Writer* w) {
   char digits[12], *d = digits + sizeof digits;
   uint32_t n = random_next(&w->random) >> random_next(&w->random) % 32;
   *--d = 0;
-  do *--d = (char)('0' + n % 10);
+  do *--d = (char)('0' + (n + (uint32_t)(OWN() % 7)) % 10);
   while (n /= 10);
   if (random_next(&w->random) & 1) put(w, "-");
   put(w, d);
@@ -205,8 +205,9 @@ static uint64_t walk(const Value* v, uint64_t sum) {
 int main(void) {
   const char* text = document();
   Value* arena = allocate(kValues * sizeof(Value));
-  uint64_t sum = 0;
-  for (int pass = 0; pass < kPasses; pass++) {
+  uint64_t sum = OWN();
+  const int passes = PASSES(15, 7);
+  for (int pass = 0; pass < passes; pass++) {
     Parser parser = {text, arena, arena + kValues};
     sum = walk(value(&parser), sum);
   }

@@ -1,8 +1,6 @@
 // Walk of a circular linked list in random order: list NODES (default 1024).
 #include "bench.h"
 
-enum { kSteps = 36 << 20 };
-
 typedef struct Node {
   struct Node* next;
   uint64_t value;
@@ -10,7 +8,7 @@ typedef struct Node {
 
 // Link the nodes into one cycle, in the order of a random permutation.
 static Node* make(Node* nodes, uint32_t* order, uint32_t count) {
-  uint64_t random = 5;
+  uint64_t random = 5 + OWN();
   for (uint32_t i = 0; i < count; i++) order[i] = i;
   for (uint32_t i = count - 1; i > 0; i--) {
     uint32_t j = (uint32_t)((uint64_t)random_next(&random) * (i + 1) >> 32), t = order[i];
@@ -30,7 +28,8 @@ int main(int argc, char** argv) {
   if (count == 0) return 1;
   Node* node = make(allocate(count * sizeof(Node)), allocate(count * sizeof(uint32_t)), count);
   uint64_t sum = 0;
-  for (int step = 0; step < kSteps; step++) {
+  const int steps = PASSES(36 << 20, 1 << 17);
+  for (int step = 0; step < steps; step++) {
     sum += node->value ^ (uint64_t)step;
     node = node->next;
   }

@@ -1,7 +1,7 @@
 // Product of square integer matrices, the textbook loops.
 #include "bench.h"
 
-enum { kSize = 192, kPasses = 8 };
+enum { kSize = SIZE(192, 32) };
 
 typedef uint32_t Matrix[kSize][kSize];
 
@@ -17,14 +17,14 @@ static void multiply(Matrix out, const Matrix a, const Matrix b) {
 
 int main(void) {
   static Matrix a, b, c;
-  uint64_t random = 4, sum = 0;
+  uint64_t random = 4 + OWN(), sum = 0;
   for (int i = 0; i < kSize; i++) {
     for (int j = 0; j < kSize; j++) {
       a[i][j] = random_next(&random);
       b[i][j] = random_next(&random) | 1;
     }
   }
-  for (int pass = 0; pass < kPasses / 2; pass++) {
+  for (int passes = PASSES(4, 2); passes > 0; passes--) {
     multiply(c, a, b);
     multiply(a, c, b);
   }

@@ -1,7 +1,7 @@
 // SHA-256 (FIPS 180-4). The message is a whole number of blocks, so there is only one kind of padding.
 #include "bench.h"
 
-enum { kBytes = 1 << 20, kPasses = 10, kBlock = 64 };
+enum { kBytes = SIZE(1 << 20, 1 << 14), kBlock = 64 };
 
 static const uint32_t kRound[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -43,14 +43,15 @@ static void block(uint32_t hash[8], const uint8_t* data) {
 
 int main(void) {
   uint8_t* data = allocate(kBytes);
-  uint64_t random = 2;
+  uint64_t random = 2 + OWN();
+  const int passes = PASSES(10, 1);
   for (int i = 0; i < kBytes; i++) data[i] = (uint8_t)random_next(&random);
   uint32_t hash[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  for (int pass = 0; pass < kPasses; pass++) {
+  for (int pass = 0; pass < passes; pass++) {
     for (int at = 0; at < kBytes; at += kBlock) block(hash, data + at);
   }
   uint8_t last[kBlock] = {0x80};
-  uint64_t bits = (uint64_t)kBytes * kPasses * 8;
+  uint64_t bits = (uint64_t)kBytes * (uint64_t)passes * 8;
   for (int i = 0; i < 8; i++) last[kBlock - 1 - i] = (uint8_t)(bits >> (8 * i));
   block(hash, last);
   uint64_t sum = 0;

@@ -1,7 +1,7 @@
 // String search: the naive way and Horspool's, for words in a text of four letters.
 #include "bench.h"
 
-enum { kText = 1 << 20, kPatterns = 12, kLetters = 4 };
+enum { kText = SIZE(1 << 20, 1 << 12), kPatterns = 12, kLetters = 4 };
 
 typedef struct {
   const char* text;
@@ -36,11 +36,11 @@ static uint64_t horspool(String text, String pattern) {
 
 int main(void) {
   char* letters = allocate(kText);
-  uint64_t random = 6, sum = 0;
-  for (int i = 0; i < kText; i++) letters[i] = "acgt"[random_next(&random) % kLetters];
+  uint64_t random = 6, sum = OWN();
+  for (int i = 0; i < kText; i++) letters[i] = (char)("acgt"[random_next(&random) % kLetters] + (int)(OWN() >> 61));
   String text = {letters, kText};
-  for (int i = 0; i < kPatterns; i++) {
-    int length = 3 + i;
+  for (int i = 0, end = PASSES(kPatterns, kPatterns); i < end; i++) {
+    int length = 3 + i % kPatterns;
     String pattern = {letters + random_next(&random) % (uint32_t)(kText - length), length};
     uint64_t slow = naive(text, pattern), fast = horspool(text, pattern);
     if (slow != fast) return 1;

@@ -82,6 +82,7 @@ std::vector<LaneResult> Machine::Parts::run(Machine& machine, unsigned first, un
     };
   }
   backend->run(first, results, budget, control);
+  for (LaneResult& result : results) result.stop.instructions = result.instructions;
   return results;
 }
 

@@ -164,14 +164,20 @@ std::vector<std::string> differences(const Table& table, const Group& group, con
   return found.take();
 }
 
-std::vector<std::string> differences(const Outcome& first, const Outcome& second) {
+std::vector<std::string> differences(const Subject::Ran& first, const Subject::Ran& second) {
+  const Outcome &left = first.outcome, &right = second.outcome;
   Differences found;
-  found.numbers("signal", static_cast<uint64_t>(first.signal), static_cast<uint64_t>(second.signal));
-  found.numbers("si_code", static_cast<uint64_t>(first.code), static_cast<uint64_t>(second.code));
-  found.numbers("fault address", first.fault_address, second.fault_address);
-  found.numbers("pc", first.state.pc, second.state.pc);
-  found.states(first.state, second.state, kSlotCount);
-  found.memory(first.blocks, second.blocks);
+  if (first.stop.reason != second.stop.reason) {
+    found.add("ends with", to_string(first.stop.reason), to_string(second.stop.reason));
+  }
+  found.numbers("signal", static_cast<uint64_t>(left.signal), static_cast<uint64_t>(right.signal));
+  found.numbers("si_code", static_cast<uint64_t>(left.code), static_cast<uint64_t>(right.code));
+  found.numbers("fault address", left.fault_address, right.fault_address);
+  found.numbers("address or immediate", first.stop.address, second.stop.address);
+  found.numbers("pc", left.state.pc, right.state.pc);
+  found.states(left.state, right.state, kSlotCount);
+  found.memory(left.blocks, right.blocks);
+  found.numbers("retired instructions", first.retired, second.retired);
   return found.take();
 }
 

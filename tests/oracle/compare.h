@@ -15,8 +15,8 @@ namespace kvrm::oracle {
 std::vector<std::string> differences(const Table& table, const Group& group, const OracleState& input,
                                      const Outcome& expected, const Subject::Ran& actual);
 
-// The same for two runs of QEMU, which must agree in everything: the harness is deterministic.
-std::vector<std::string> differences(const Outcome& first, const Outcome& second);
+// The same for two that must agree in everything: two runs of QEMU, or two of our devices.
+std::vector<std::string> differences(const Subject::Ran& first, const Subject::Ran& second);
 
 struct Mismatch {
   Group group;  // with the one input

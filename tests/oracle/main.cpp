@@ -16,7 +16,7 @@ namespace {
 struct Arguments {
   std::string mode = "rows";
   std::string table = KVRM_ORACLE_TABLE;
-  std::string engine = "interp";
+  std::string engine = "interp", device = "cpu", against = "qemu";
   std::string replay, corpus_in;
   bool allocation = false, list_rules = false, json = false;
   Plan plan;
@@ -33,6 +33,13 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("--seed", a.plan.seed, "of words, states and memory")->capture_default_str();
   app.add_option("--jobs", a.options.jobs, "threads")->capture_default_str();
   app.add_option("--engine", a.engine, "interp or jit")->check(CLI::IsMember({"interp", "jit"}))->capture_default_str();
+  app.add_option("--device", a.device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
+  app.add_option("--lanes", a.options.machine.lanes, "cases at a time, each on a lane of one machine")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--against", a.against, "qemu, or cpu: our own CPU device, which is compared in everything")
+      ->check(CLI::IsMember({"qemu", "cpu"}))
+      ->capture_default_str();
   app.add_option("--replay", a.replay, "one case, as a mismatch prints it");
   app.add_flag("--allocation", a.allocation, "with --replay: compare only whether the word is an instruction");
   app.add_option("--dump-corpus", a.options.corpus_out, "write cases and QEMU's outcomes to a file");
@@ -95,7 +102,8 @@ int run_all(Arguments& a, const std::string& command) {
     if (!table.row(table.find(row)).implemented) return fail(row + " is not implemented");
   }
   a.options.memory_seed = a.plan.seed;
-  a.options.machine.device = Device::kCpu;
+  a.options.machine.device = a.device == "cuda" ? Device::kCuda : Device::kCpu;
+  a.options.against_cpu = a.against == "cpu";
   a.options.machine.engine = a.engine == "jit" ? Engine::kJit : Engine::kInterpreter;
   a.options.progress = isatty(2) != 0;
 
@@ -117,7 +125,13 @@ int run_all(Arguments& a, const std::string& command) {
   memory = make_memory(a.options.memory_seed);
   if (!source) source = make_source(a, table, memory);
 
-  const Summary summary = run(table, memory, *source, a.options);
+  // Lanes are filled; one machine has them all.
+  std::unique_ptr<Source> merged;
+  const bool many = a.options.machine.lanes > 1;
+  if (many) merged = merged_source(*source, a.options.machine.lanes);
+  if (many || a.device == "cuda") a.options.jobs = 1;
+
+  const Summary summary = run(table, memory, many ? *merged : *source, a.options);
   if (a.json) {
     print_json(summary);
   } else {

@@ -18,7 +18,9 @@ struct RunOptions {
   uint64_t memory_seed = 1;
   std::string corpus_out;  // empty: none
   bool progress = false;
-  bool against_itself = false;  // compare a second QEMU run instead of our machine: a test of the harness
+  // Compared in everything, with no exceptions: a second QEMU run instead of our machine (a test of the harness), or
+  // our machine with its CPU device instead of QEMU.
+  bool against_itself = false, against_cpu = false;
 };
 
 struct Count {

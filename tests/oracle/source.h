@@ -38,6 +38,9 @@ std::unique_ptr<Source> row_source(const Table& table, const Memory& memory, con
 std::unique_ptr<Source> sequence_source(const Table& table, const Plan& plan);
 std::unique_ptr<Source> sigill_source(const Table& table, const Plan& plan);
 
+// Another source's units put together, so that each has about so many cases. Outlived by the other.
+std::unique_ptr<Source> merged_source(const Source& source, std::size_t cases);
+
 // Sequences of random rows: registers and addresses arranged so that most words complete.
 Group random_sequence(const Table& table, const std::vector<uint32_t>& rows, unsigned length, unsigned states,
                       uint64_t seed);

@@ -19,23 +19,17 @@ class Subject {
     Stop stop;
   };
 
-  // Null and an error text if the machine cannot be made.
+  // Null and an error text if the machine cannot be made. With more than one lane (options.lanes), so many cases run
+  // at a time, each on a lane of its own.
   static std::unique_ptr<Subject> create(const Options& options, const Memory& memory, std::string& error);
+  virtual ~Subject() = default;
 
-  void place(const std::vector<uint32_t>& words);
-  // Runs the words in place until something stops them, at most one instruction more than there are words.
-  Ran run(const OracleState& input);
-
- private:
-  Subject(Machine machine, const Memory& memory) : machine_(std::move(machine)), memory_(memory) {}
-  std::string make_world();
-  uint64_t run_helper(unsigned index);
-  std::vector<OracleBlock> mend_memory();
-
-  Machine machine_;
-  const Memory& memory_;
-  std::size_t words_in_place_ = 0;
-  bool touches_ssbs_ = false;
+  // Runs every case until something stops it, at most one instruction more than it has words. In case order.
+  virtual std::vector<Ran> run(const std::vector<Group>& groups) = 0;
 };
+
+// The two kinds, on a machine that has been made; they give an error text, or nothing.
+std::unique_ptr<Subject> one_lane(Machine machine, const Memory& memory, std::string& error);
+std::unique_ptr<Subject> many_lanes(Machine machine, const Memory& memory, std::string& error);
 
 }  // namespace kvrm::oracle

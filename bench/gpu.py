@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""What one GPU does: single lanes, lockstep, fleets against qemu-aarch64.
+
+    bench/gpu.py --json build/bench/gpu.json              everything
+    bench/gpu.py --parts one,start                        parts of it; bench/README.md names them
+    bench/gpu.py --device cpu --small                     a trial without a GPU: small sizes
+
+Needs the guests (bench/Makefile; built here where the cross compiler is) and Python alone, so it also runs on a machine that
+has nothing else; --guests and --qemu say where things are. The file of --json is written anew after every figure.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+import gpu_fleets
+from run import INTEGER, geometric_mean
+
+REPO = pathlib.Path(__file__).resolve().parents[1]
+PARTS = ("start", "one", "lanes128", "lockstep", "short", "long")
+LOCKSTEP = ("crc32", "sha256", "quicksort", "sieve", "matmul", "list", "strsearch", "dhry", "json")
+LANE_COUNTS = (2112, 16896, 33792, 67584, 131072)
+PASS = 900_000  # instructions, about
+CHECKED = 16  # lanes of a fleet that are compared with the CPU device
+HELLO_RUNS = 7
+
+
+class Bench:
+    def __init__(self, options):
+        self.options = options
+        self.kvrm = options.kvrm
+        self.guests = pathlib.Path(options.guests)
+        self.work = pathlib.Path(options.work)
+        self.report = {
+            "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+            "machine": {"system": platform.platform(), "cores": os.cpu_count(), "kvrm": self.info()},
+            "device": options.device,
+            "figures": [],
+        }
+
+    def info(self):
+        done = subprocess.run([self.kvrm, "info"], capture_output=True, text=True)
+        return done.stdout.splitlines()
+
+    def add(self, part, name, command, **figures):
+        """One figure. What limits it is for a person to find out and write down."""
+        figure = {"part": part, "name": name, "command": command, **figures, "limiter": ""}
+        self.report["figures"].append(figure)
+        told = " ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in figures.items())
+        print(f"{part:<10}{name:<24}{told}", flush=True)
+        if self.options.json:
+            path = pathlib.Path(self.options.json)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(self.report, indent=2) + "\n")
+        return figure
+
+    def run(self, command, stdin=None, environment=None, may_stop=False):
+        """(wall seconds, statistics) of a kvrm command with --stats=json; a failure ends the benchmark."""
+        began = time.perf_counter()
+        env = {**os.environ, **(environment or {})}
+        done = subprocess.run(command, input=stdin or b"", capture_output=True, env=env)
+        wall = time.perf_counter() - began
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or [""]
+        if done.returncode and not (may_stop and done.returncode == 125 and "stopped after" in lines[0]):
+            sys.exit(f"gpu.py: exit status {done.returncode}: {shlex.join(command)}\n  " + "\n  ".join(lines[-3:]))
+        return wall, json.loads(lines[-1])
+
+    def fleet(self, program, inputs, lanes, device=None, environment=None, tag="fleet"):
+        """Runs a program over lines. (command, wall seconds, statistics, records in order)."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        listed, out = self.work / f"{tag}.txt", self.work / f"{tag}.jsonl"
+        listed.write_text("".join(line + "\n" for line in inputs))
+        out.unlink(missing_ok=True)
+        command = [self.kvrm, "fleet", "--device", device or self.options.device, "--lanes", str(lanes)]
+        command += ["--stats=json", "--stdin-lines", str(listed), "--out", str(out), str(program)]
+        wall, counted = self.run(command, environment=environment)
+        records = [None] * len(inputs)
+        with open(out, encoding="utf-8") as file:
+            for line in file:
+                record = json.loads(line)
+                records[record["index"]] = record
+        told = " ".join([f"{key}={value}" for key, value in (environment or {}).items()] + [shlex.join(command)])
+        return told, wall, counted, records
+
+    def check_lanes(self, program, inputs, records):
+        """A few lanes against the CPU device, bit for bit; returns how many."""
+        places = sorted({len(inputs) * i // CHECKED for i in range(min(CHECKED, len(inputs)))})
+        expected = self.fleet(program, [inputs[place] for place in places], 1, device="cpu", tag="check")[3]
+        keys = ("stop", "exit_status", "signal", "instructions", "stdout")
+        for place, right in zip(places, expected):
+            if [records[place].get(key) for key in keys] != [right.get(key) for key in keys]:
+                sys.exit(f"gpu.py: input {place} ({inputs[place]}): {records[place]}\n  on the CPU device: {right}")
+        return len(places)
+
+    def mean(self, part, name, figures, key="ips"):
+        if figures:
+            value = geometric_mean([figure[key] for figure in figures])
+            self.add(part, name, "", **{key: value, "programs": len(figures)})
+
+
+def measure_start(bench):
+    """Wall time of a hello from start to end: the first run, and those after it."""
+    command = [bench.kvrm, "run", "--device", bench.options.device, "--stats=json", str(bench.guests / "hello")]
+    walls = [bench.run(command)[0] for _ in range(HELLO_RUNS)]
+    bench.add("start", "first hello", shlex.join(command), wall=walls[0])
+    later = walls[1:]
+    bench.add("start", "hello again", shlex.join(command), wall=statistics.median(later), least=min(later), most=max(later))
+
+
+def measure_one(bench):
+    """One lane, each program of the integer set for so many instructions."""
+    limit = bench.options.instructions
+    figures = []
+    for name, program, arguments in INTEGER:
+        command = [bench.kvrm, "run", "--device", bench.options.device, "--stats=json", "--max-instructions", str(limit)]
+        command += [str(bench.guests / program), *arguments]
+        wall, counted = bench.run(command, may_stop=True)
+        figures.append(measured(bench, "one", name, shlex.join(command), wall, counted))
+    bench.mean("one", "geometric mean", figures)
+
+
+def measured(bench, part, name, command, wall, counted, **more):
+    return bench.add(
+        part, name, command, ips=counted["ips"], instructions=counted["instructions"], seconds=counted["seconds"], wall=wall,
+        launches=counted["launches"], **more
+    )
+
+
+def lockstep_inputs(bench, lanes):
+    """A number of its own for each lane, and passes for about the asked-for seconds at the speed we hope for."""
+    speed = min(8e6, 100e9 / lanes)  # a lane's
+    passes = max(1, round(bench.options.seconds * speed / PASS))
+    return [f"{lane + 1:06} {passes}" for lane in range(lanes)]
+
+
+def measure_lockstep(bench, part, counts):
+    for lanes in counts:
+        figures = []
+        for name in LOCKSTEP:
+            program, inputs = bench.guests / "lockstep" / name, lockstep_inputs(bench, lanes)
+            command, wall, counted, records = bench.fleet(program, inputs, lanes)
+            checked = bench.check_lanes(program, inputs, records)
+            distinct = len({record["stdout"] for record in records})
+            figures.append(
+                measured(bench, part, f"{name} x {lanes}", command, wall, counted, lanes=lanes, checked=checked, outputs=distinct)
+            )
+        bench.mean(part, f"geometric mean x {lanes}", figures)
+    means = [figure for figure in bench.report["figures"] if figure["part"] == part and "mean" in figure["name"]]
+    if len(means) > 1:
+        best = max(means, key=lambda figure: figure["ips"])
+        bench.add(part, "best " + best["name"], "", ips=best["ips"])
+
+
+def print_table(report):
+    print(f"\n{'part':<10}{'figure':<30}{'M instr/s':>12}{'seconds':>10}{'wall s':>9}{'inputs/s':>11}")
+    for figure in report["figures"]:
+        cells = [
+            f"{figure['ips'] / 1e6:.1f}" if "ips" in figure else f"x {figure['ratio']:.2f}" if "ratio" in figure else "-",
+            f"{figure['seconds']:.2f}" if "seconds" in figure else "-",
+            f"{figure['wall']:.2f}" if "wall" in figure else "-",
+            f"{figure['inputs_per_second']:.1f}" if "inputs_per_second" in figure else "-",
+        ]
+        print(f"{figure['part']:<10}{figure['name']:<30}{cells[0]:>12}{cells[1]:>10}{cells[2]:>9}{cells[3]:>11}")
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kvrm", default=str(REPO / "build" / "kvrm"), help="the kvrm binary")
+    parser.add_argument("--device", default="cuda", help="cuda or cpu")
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {','.join(PARTS)}")
+    parser.add_argument("--json", help="write the figures to this file, too")
+    parser.add_argument("--guests", default=str(REPO / "build" / "bench" / "arm64"), help="where the guests are")
+    parser.add_argument("--work", default=str(REPO / "build" / "bench" / "gpu"), help="for inputs and results")
+    parser.add_argument("--qemu", default="qemu-aarch64", help="QEMU's program; where there is none, its figures are left out")
+    parser.add_argument("--instructions", type=lambda text: int(float(text)), default=50_000_000, help="of a program on one lane")
+    parser.add_argument("--seconds", type=float, default=4, help="about so long for a program in lockstep")
+    parser.add_argument("--lane-counts", default=",".join(map(str, LANE_COUNTS)), help="for lockstep")
+    parser.add_argument("--short-inputs", type=int, default=131_072)
+    parser.add_argument("--long-inputs", type=int, default=8_448)
+    parser.add_argument("--fleet-lanes", type=int, default=131_072, help="lanes of a fleet, at most")
+    parser.add_argument("--small", action="store_true", help="sizes for a trial on a CPU")
+    options = parser.parse_args()
+    if options.small:
+        options.instructions, options.seconds, options.lane_counts = 2_000_000, 0.2, "8,32"
+        options.short_inputs, options.long_inputs = 64, 2
+    options.lane_counts = [int(count) for count in options.lane_counts.split(",")]
+    options.parts = options.parts.split(",")
+    if unknown := set(options.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(unknown)}")
+    if not shutil.which(options.kvrm):
+        parser.error(f"no kvrm at {options.kvrm}")
+    options.kvrm = os.path.abspath(shutil.which(options.kvrm))
+    options.qemu = shutil.which(options.qemu)
+    if shutil.which("aarch64-linux-gnu-gcc"):
+        subprocess.run(["make", "-s", "-C", str(REPO / "bench"), "lanes"], check=True)
+    return options
+
+
+def main():
+    bench = Bench(parse())
+    parts = {
+        "start": lambda: measure_start(bench),
+        "one": lambda: measure_one(bench),
+        "lanes128": lambda: measure_lockstep(bench, "lanes128", [8 if bench.options.small else 128]),
+        "lockstep": lambda: measure_lockstep(bench, "lockstep", bench.options.lane_counts),
+        "short": lambda: gpu_fleets.measure(bench, "short", gpu_fleets.SHORT_TURNS, bench.options.short_inputs),
+        "long": lambda: gpu_fleets.measure(bench, "long", gpu_fleets.LONG_TURNS, bench.options.long_inputs),
+    }
+    try:
+        for part in PARTS:
+            if part in bench.options.parts:
+                parts[part]()
+    finally:
+        print_table(bench.report)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Puts everything a GPU machine needs into one folder: programs, corpora, guests, QEMU. check.py runs it there.
+
+    tests/gpu/carry.py                  build/gpu-carry, everything
+    tests/gpu/carry.py --only tools     after kvrm was built anew: the rest stays
+
+    tools.tar.xz       kvrm and the oracle (stripped), libfmt, the table, the guests of bench/gpu.py and hostile.py, QEMU
+    programs.tar.xz    tests/gpu/pack.py
+    oracle-*.xz        cases with QEMU's outcomes: rows, sequences, sigill
+
+The oracle's corpora are shares of what `make test` runs (ORACLE below): QEMU's outcomes hardly compress. The whole is run
+by `oracle MODE --against cpu`, which needs no file.
+"""
+
+import argparse
+import lzma
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+import hostile
+
+HERE = pathlib.Path(__file__).resolve().parent
+REPO = HERE.parents[1]
+QEMU_PACKAGE = "qemu-user-static"
+# Mode -> options: 4 words a row of 50; all written sequences and 300 random ones of 2,000; 60,000 words of 240,000.
+ORACLE = {"rows": ["--words", "4"], "sequences": ["--sequences", "300"], "sigill": ["--samples", "60000"]}
+
+
+def fail(message):
+    sys.exit(f"carry.py: {message}")
+
+
+def libraries(program):
+    """Shared libraries that a plain Ubuntu has not."""
+    told = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
+    if "libLLVM" in told:
+        fail(f"{program} needs LLVM")
+    return re.findall(r"=> (/\S*libfmt\S*) ", told)
+
+
+def static_qemu(cache):
+    """qemu-aarch64 without libraries, from Debian's package; None where that cannot be had."""
+    program = cache / "qemu-aarch64"
+    if not program.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as work:
+            if subprocess.run(["apt-get", "download", "-q", QEMU_PACKAGE], cwd=work).returncode:
+                print(f"carry.py: no package {QEMU_PACKAGE}; bench/gpu.py will have no QEMU to compare with")
+                return None
+            package = next(pathlib.Path(work).glob("*.deb"))
+            subprocess.run(["dpkg-deb", "-x", str(package), work], check=True)
+            shutil.copy(pathlib.Path(work, "usr/bin/qemu-aarch64-static"), program)
+    return program
+
+
+def pack(folder, out):
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 2, "dict_size": 1 << 26}]
+    with lzma.open(out, "wb", filters=filters) as stream, tarfile.open(fileobj=stream, mode="w|") as tar:
+        for path in sorted(folder.iterdir()):
+            tar.add(path, path.name)
+
+
+def make_tools(options, out):
+    if subprocess.run(["make", "-s", "-C", str(REPO / "bench"), "lanes"]).returncode:
+        fail("the benchmark's guests do not build")
+    hostile.build(REPO / "build" / "gpu-guests")
+    with tempfile.TemporaryDirectory() as work:
+        folder = pathlib.Path(work)
+        for program in (options.build / "kvrm", options.build / "tests" / "oracle" / "oracle"):
+            subprocess.run(["strip", "-o", str(folder / program.name), str(program)], check=True)
+            for library in libraries(program):
+                shutil.copy(library, folder)
+        shutil.copy(options.build / "generated" / "isa" / "a64.json", folder)
+        shutil.copytree(REPO / "build" / "gpu-guests", folder / "guests")
+        bench = REPO / "build" / "bench" / "arm64"
+        for path in [*bench.glob("*"), *bench.glob("lockstep/*"), *bench.glob("fleet/*")]:
+            if path.is_file():
+                target = folder / "bench" / path.relative_to(bench)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                subprocess.run(["aarch64-linux-gnu-strip", "-o", str(target), str(path)], check=True)
+        if qemu := static_qemu(REPO / "build" / "gpu-qemu"):
+            shutil.copy(qemu, folder)
+        pack(folder, out / "tools.tar.xz")
+
+
+def make_programs(options, out):
+    command = [str(HERE / "pack.py"), "--kvrm", str(options.build / "kvrm"), "--out", str(out / "programs.tar.xz")]
+    subprocess.run(command, check=True)
+
+
+def make_oracle(options, out):
+    for mode, size in ORACLE.items():
+        plain = out / f"oracle-{mode}"
+        command = [str(options.build / "tests" / "oracle" / "oracle"), mode, *size, "--dump-corpus", str(plain)]
+        subprocess.run(command, check=True)
+        (out / f"oracle-{mode}.xz").write_bytes(lzma.compress(plain.read_bytes(), preset=6))
+        plain.unlink()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, default=REPO / "build", help="where kvrm and the oracle were built")
+    parser.add_argument("--out", type=pathlib.Path, default=REPO / "build" / "gpu-carry")
+    parser.add_argument("--only", default="tools,oracle,programs", help="some of tools, oracle, programs")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    parts = {"tools": make_tools, "oracle": make_oracle, "programs": make_programs}
+    for part in options.only.split(","):
+        parts[part](options, options.out)
+    for path in sorted(options.out.iterdir()):
+        print(f"{os.path.getsize(path) / (1 << 20):7.1f} MiB  {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Everything the `gpu` label stands for, in one command, from the folder that carry.py made.
+
+    tests/gpu/check.py --device cuda                              build/gpu-carry
+    tests/gpu/check.py --device cuda --parts programs,hostile     parts of it
+    tests/gpu/check.py --device cpu --small                       a trial without a GPU
+    tests/gpu/check.py --unpack DIR --parts none                  only unpack the tools, for bench/gpu.py
+
+    programs          every packed program: stdout, status and instruction count as recorded (run.py)
+    oracle-corpus     cases with QEMU's outcomes, each on a lane of its own
+    oracle            all cases of the oracle's default runs, compared with the CPU device in everything
+    hostile           hostile jobs among others (hostile.py)
+
+Needs Python alone. The exit status is 0 only if everything passed; 77 with --skip where there is no GPU.
+"""
+
+import argparse
+import json
+import lzma
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+REPO = HERE.parents[1]
+MODES = ("rows", "sequences", "sigill")
+PARTS = ("programs", "oracle-corpus", "oracle", "hostile")
+SMALL = {"rows": ["--words", "2", "--states", "10"], "sequences": ["--sequences", "50"], "sigill": ["--samples", "5000"]}
+SKIPPED = 77
+
+
+def has_gpu(kvrm):
+    """(whether kvrm can use one, what it says of it)."""
+    done = subprocess.run([kvrm, "info", "--json"], capture_output=True, text=True, check=True)
+    cuda = next(device for device in json.loads(done.stdout)["devices"] if device["name"] == "cuda")
+    return cuda["available"], json.dumps(cuda)
+
+
+def commands(options, tools):
+    """(name, command) of everything that was asked for."""
+    kvrm, table = str(tools / "kvrm"), ["--table", str(tools / "a64.json")]
+    oracle = [str(tools / "oracle"), *table, "--device", options.device, "--lanes", str(options.lanes)]
+    python = [sys.executable]
+    if "programs" in options.parts:
+        more = ["--share", "1/10"] if options.small else []
+        run = [str(HERE / "run.py"), str(options.carry / "programs.tar.xz"), "--kvrm", kvrm, "--device", options.device]
+        yield "programs", python + run + more
+    if "oracle-corpus" in options.parts:
+        for mode in MODES:
+            plain = tools / f"oracle-{mode}"
+            plain.write_bytes(lzma.decompress((options.carry / f"oracle-{mode}.xz").read_bytes()))
+            yield f"oracle-corpus {mode}", [*oracle, "--corpus", str(plain)]
+    if "oracle" in options.parts:
+        for mode in MODES:
+            yield f"oracle {mode}", [*oracle, mode, "--against", "cpu", *(SMALL[mode] if options.small else [])]
+    if "hostile" in options.parts:
+        more = ["--jobs", "256", "--count", "2000"] if options.small else []
+        run = [str(HERE / "hostile.py"), "--kvrm", kvrm, "--device", options.device, "--guests", str(tools / "guests")]
+        yield "hostile", python + run + more
+
+
+def run_all(options, tools):
+    environment = {**os.environ, "LD_LIBRARY_PATH": f"{tools}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    os.environ.update(environment)
+    if options.skip:
+        there, told = has_gpu(str(tools / "kvrm"))
+        if not there:
+            print(f"skipped, no GPU: {told}")
+            return SKIPPED
+    table, failed = [], 0
+    for name, command in commands(options, tools):
+        print(f"== {name}: {' '.join(command)}", flush=True)
+        began = time.monotonic()
+        try:
+            status = subprocess.run(command, timeout=options.timeout).returncode
+        except subprocess.TimeoutExpired:
+            status = f"not done after {options.timeout:.0f} s"
+        failed += status != 0
+        table.append(f"{name:<24}{time.monotonic() - began:>8.1f} s  {'passed' if status == 0 else f'FAILED ({status})'}")
+    print("\n".join(table))
+    return 1 if failed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--carry", type=pathlib.Path, default=REPO / "build" / "gpu-carry", help="what carry.py made")
+    parser.add_argument("--device", default="cuda", help="cuda or cpu")
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {', '.join(PARTS)}; or none")
+    parser.add_argument("--lanes", type=int, default=8192, help="cases of the oracle at a time")
+    parser.add_argument("--timeout", type=float, default=480, help="seconds a part may take")
+    parser.add_argument("--small", action="store_true", help="a share of everything")
+    parser.add_argument("--skip", action="store_true", help="where kvrm sees no GPU, say so and exit with 77")
+    parser.add_argument("--unpack", type=pathlib.Path, help="unpack the tools into this folder, and keep it")
+    options = parser.parse_args()
+    options.parts = options.parts.split(",")
+    if not (options.carry / "tools.tar.xz").exists():
+        print(f"check.py: no {options.carry}/tools.tar.xz (tests/gpu/carry.py makes it)")
+        return SKIPPED if options.skip else 1
+    with tempfile.TemporaryDirectory(prefix="kvrm-check-") as work:
+        tools = options.unpack or pathlib.Path(work)
+        tools.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(options.carry / "tools.tar.xz") as tar:
+            tar.extractall(tools, filter="fully_trusted")
+        return run_all(options, tools.resolve())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+// A case on every lane of a machine. On a GPU a host that looks into a lane's memory is slow, so the lanes do that work
+// themselves: between cases they run a few words of ours, and everything goes in and out through registers.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+
+#include "subject.h"
+#include "world.h"
+
+namespace kvrm::oracle {
+namespace {
+
+// Out of every case's reach: our words, a page for their notes, and the data area as it was.
+constexpr uint64_t kCodeBase = 0x2170000000;
+constexpr uint64_t kNotesBase = 0x2171000000;
+constexpr uint64_t kBeforeBase = 0x2172000000;
+
+// Puts 64 words, in v0..v15, to x0. Two ways in, one for each value of PSTATE.SSBS.
+constexpr uint32_t kPlace[] = {
+    0xd503403f,  // 00  MSR SSBS, #0
+    0x14000002,  // 04  B 0c
+    0xd503413f,  // 08  MSR SSBS, #1
+    0xad000400,  // 0c  STP Q0, Q1, [X0]
+    0xad010c02,  // 10  STP Q2, Q3, [X0, #32]
+    0xad021404,  // 14  STP Q4, Q5, [X0, #64]
+    0xad031c06,  // 18  STP Q6, Q7, [X0, #96]
+    0xad042408,  // 1c  STP Q8, Q9, [X0, #128]
+    0xad052c0a,  // 20  STP Q10, Q11, [X0, #160]
+    0xad06340c,  // 24  STP Q12, Q13, [X0, #192]
+    0xad073c0e,  // 28  STP Q14, Q15, [X0, #224]
+    0xd4200000,  // 2c  BRK #0
+};
+constexpr uint64_t kPlaceAt = kCodeBase, kSecondWay = 8;
+
+// Compares data memory at x5 (x0: its base) with what was at +x1, page by page while x15 has bits, for pages whose bit
+// is set. Blocks of 16 bytes that changed are mended and noted: contents at x2, offsets at x3. In the end the notes are
+// loaded: v0..v31, x16..x23; x4 is their number, x24 is 1 if there are more blocks than fit, x25 is SSBS.
+constexpr uint32_t kCheck[] = {
+    0xd53b42d9,  // 00  MRS X25, SSBS
+    0xd2800004,  // 04  MOV X4, #0
+    0xd2800018,  // 08  MOV X24, #0
+    0x924001e9,  // 0c  AND X9, X15, #1            page
+    0xd341fdef,  // 10  LSR X15, X15, #1
+    0x914004a6,  // 14  ADD X6, X5, #4096
+    0xb4000249,  // 18  CBZ X9, 60
+    0xa94020a7,  // 1c  LDP X7, X8, [X5]           block
+    0x8b0100a9,  // 20  ADD X9, X5, X1
+    0xa9402d2a,  // 24  LDP X10, X11, [X9]
+    0xeb0a00ff,  // 28  CMP X7, X10
+    0xfa4b0100,  // 2c  CCMP X8, X11, #0, EQ
+    0x54000120,  // 30  B.EQ 54
+    0xf100809f,  // 34  CMP X4, #32
+    0x540001a0,  // 38  B.EQ 6c
+    0xa9002caa,  // 3c  STP X10, X11, [X5]
+    0x8b04104c,  // 40  ADD X12, X2, X4, LSL #4
+    0xa9002187,  // 44  STP X7, X8, [X12]
+    0xcb0000ad,  // 48  SUB X13, X5, X0
+    0x7824786d,  // 4c  STRH W13, [X3, X4, LSL #1]
+    0x91000484,  // 50  ADD X4, X4, #1
+    0x910040a5,  // 54  ADD X5, X5, #16            next block
+    0xeb0600bf,  // 58  CMP X5, X6
+    0x54fffe01,  // 5c  B.NE 1c
+    0xaa0603e5,  // 60  MOV X5, X6                 next page
+    0xb5fffd4f,  // 64  CBNZ X15, 0c
+    0x14000002,  // 68  B 70
+    0xd2800038,  // 6c  MOV X24, #1                full
+    0xa9404470,  // 70  LDP X16, X17, [X3]
+    0xa9414c72,  // 74  LDP X18, X19, [X3, #16]
+    0xa9425474,  // 78  LDP X20, X21, [X3, #32]
+    0xa9435c76,  // 7c  LDP X22, X23, [X3, #48]
+    0xad400440,  // 80  LDP Q0, Q1, [X2]
+    0xad410c42, 0xad421444, 0xad431c46, 0xad442448, 0xad452c4a, 0xad46344c, 0xad473c4e,  // ... Q14, Q15
+    0xad484450, 0xad494c52, 0xad4a5454, 0xad4b5c56, 0xad4c6458, 0xad4d6c5a, 0xad4e745c,  // ... Q28, Q29
+    0xad4f7c5e,  // bc  LDP Q30, Q31, [X2, #480]
+    0xd4200000,  // c0  BRK #0
+};
+constexpr uint64_t kCheckAt = kCodeBase + sizeof kPlace;
+constexpr uint64_t kOffsets = 512;  // in the notes
+constexpr unsigned kNotes = 32;
+
+struct Case {
+  const Group* group;
+  const Input* input;
+};
+
+uint64_t plain_pages() {
+  uint64_t bits = 0;
+  for (unsigned page = 0; page < ORACLE_DATA_PAGES; ++page) bits |= uint64_t{is_plain_page(page)} << page;
+  return bits;
+}
+
+class ManyLanes : public Subject {
+ public:
+  explicit ManyLanes(Machine machine) : machine_(std::move(machine)) {}
+  std::string prepare(const Memory& memory);
+  std::vector<Ran> run(const std::vector<Group>& groups) override;
+
+ private:
+  void run_batch(std::span<const Case> cases, std::vector<Ran>& all);
+  void place(std::span<const Case> cases);
+  void check(std::span<Ran> rans);
+
+  Machine machine_;
+};
+
+std::string ManyLanes::prepare(const Memory& memory) {
+  std::array<uint32_t, std::size(kPlace) + std::size(kCheck)> code;
+  std::copy(std::begin(kPlace), std::end(kPlace), code.begin());
+  std::copy(std::begin(kCheck), std::end(kCheck), code.begin() + std::size(kPlace));
+  for (unsigned lane = 0; lane < machine_.lanes(); ++lane) {
+    if (std::string error = make_world(machine_, lane, memory); !error.empty()) return error;
+    auto done = machine_.load(std::as_bytes(std::span(code)), kCodeBase, lane);
+    if (done) done = machine_.map(kNotesBase, ORACLE_PAGE, kProtectRead | kProtectWrite, lane);
+    if (done) done = machine_.load(memory, kBeforeBase, lane);
+    if (!done) return done.error().message;
+    machine_.set_pc(kCodeBase + sizeof kPlace - 4, lane);  // a BRK, for lanes without a case
+  }
+  return "";
+}
+
+// Words and SSBS.
+void ManyLanes::place(std::span<const Case> cases) {
+  constexpr uint32_t kFirst = (ORACLE_CODE_ENTRY - ORACLE_CODE_BASE) / 4;
+  for (unsigned lane = 0; lane < cases.size(); ++lane) {
+    uint32_t words[ORACLE_MAX_WORDS];
+    for (uint32_t i = 0; i < ORACLE_MAX_WORDS; ++i) words[i] = ORACLE_FILLER(kFirst + i);
+    std::copy(cases[lane].group->words.begin(), cases[lane].group->words.end(), words);
+    Registers registers;
+    std::memcpy(registers.v, words, sizeof words);
+    registers.x[0] = ORACLE_CODE_ENTRY;
+    registers.pc = kPlaceAt + (expand(*cases[lane].input).ssbs ? kSecondWay : 0);
+    machine_.set_registers(registers, lane);
+  }
+  machine_.run_all();
+}
+
+// What the cases did to memory, which is as before afterwards.
+void ManyLanes::check(std::span<Ran> rans) {
+  for (bool more = true; more;) {
+    for (unsigned lane = 0; lane < rans.size(); ++lane) {
+      Registers registers;
+      registers.x[0] = registers.x[5] = ORACLE_DATA_BASE;
+      registers.x[1] = kBeforeBase - ORACLE_DATA_BASE;
+      registers.x[2] = kNotesBase;
+      registers.x[3] = kNotesBase + kOffsets;
+      registers.x[15] = plain_pages();
+      registers.pc = kCheckAt;
+      machine_.set_registers(registers, lane);
+    }
+    const std::vector<Stop> stops = machine_.run_all();
+    more = false;
+    for (unsigned lane = 0; lane < rans.size(); ++lane) {
+      Ran& ran = rans[lane];
+      const Registers registers = machine_.registers(lane);
+      if (stops[lane].reason != StopReason::kBreakpoint || registers.pc != kCheckAt + sizeof kCheck - 4) {
+        ran.outcome.signal = 0;  // our own words did not work: no case ends so
+        ran.stop = stops[lane];
+        continue;
+      }
+      uint16_t offsets[kNotes];
+      std::memcpy(offsets, &registers.x[16], sizeof offsets);
+      for (unsigned i = 0; i < registers.x[4]; ++i) {
+        ran.outcome.blocks.push_back({offsets[i], {registers.v[i].lo, registers.v[i].hi}});
+      }
+      ran.outcome.state.ssbs = static_cast<uint32_t>(registers.x[25] >> 12 & 1);
+      more = more || registers.x[24] != 0;
+    }
+  }
+}
+
+void ManyLanes::run_batch(std::span<const Case> cases, std::vector<Ran>& all) {
+  place(cases);
+  std::size_t longest = 0;
+  for (unsigned lane = 0; lane < cases.size(); ++lane) {
+    longest = std::max(longest, cases[lane].group->words.size());
+    machine_.set_registers(to_registers(expand(*cases[lane].input)), lane);
+  }
+  std::vector<Stop> stops = machine_.run_all(longest + 1);
+  std::vector<Ran> rans(cases.size());
+  for (unsigned lane = 0; lane < cases.size(); ++lane) {
+    Ran& ran = rans[lane];
+    ran.stop = std::move(stops[lane]);
+    ran.retired = ran.stop.instructions;
+    ran.outcome.state = from_registers(machine_.registers(lane));
+    to_signal(ran.stop, ran.outcome);
+  }
+  check(rans);
+  std::move(rans.begin(), rans.end(), std::back_inserter(all));
+}
+
+std::vector<Subject::Ran> ManyLanes::run(const std::vector<Group>& groups) {
+  std::vector<Case> cases;
+  for (const Group& group : groups) {
+    for (const Input& input : group.inputs) cases.push_back({&group, &input});
+  }
+  std::vector<Ran> all;
+  for (std::size_t at = 0; at < cases.size(); at += machine_.lanes()) {
+    run_batch(std::span(cases).subspan(at, std::min<std::size_t>(machine_.lanes(), cases.size() - at)), all);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::unique_ptr<Subject> many_lanes(Machine machine, const Memory& memory, std::string& error) {
+  auto subject = std::make_unique<ManyLanes>(std::move(machine));
+  error = subject->prepare(memory);
+  return error.empty() ? std::move(subject) : nullptr;
+}
+
+}  // namespace kvrm::oracle
