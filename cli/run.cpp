@@ -75,6 +75,10 @@ void print_statistics(const Machine& machine, const Stop& stop, bool as_json) {
         {"private_bytes", statistics.private_bytes},
         {"pc", stop.pc},
     };
+    if (statistics.floats) {
+      json["fp_fast"] = statistics.floats->fast;
+      json["fp_slow"] = statistics.floats->slow;
+    }
     fmt::print(stderr, "{}\n", json.dump());
     return;
   }
@@ -85,6 +89,9 @@ void print_statistics(const Machine& machine, const Stop& stop, bool as_json) {
              statistics.instructions, statistics.seconds, ips / 1e6, statistics.device, statistics.engine,
              statistics.launches, to_string(stop.reason), statistics.system_calls, statistics.decoded_words,
              statistics.code_invalidations, statistics.private_bytes / 1024);
+  if (statistics.floats) {
+    fmt::print(stderr, "FP, fast and slow  {}, {}\n", statistics.floats->fast, statistics.floats->slow);
+  }
 }
 
 int exit_status(const Machine& machine, const Stop& stop) {

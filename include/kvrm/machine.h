@@ -12,6 +12,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -88,6 +89,11 @@ struct Registers {
   Vector v[32] = {};
 };
 
+// Floating-point operations on one element: answered by the inline fast path, or by a function that is called.
+struct FloatStatistics {
+  std::uint64_t fast = 0, slow = 0;
+};
+
 struct Statistics {
   std::uint64_t instructions = 0;
   double seconds = 0;  // spent in run()
@@ -96,6 +102,7 @@ struct Statistics {
   std::uint64_t decoded_words = 0;     // words the predecode cache took in
   std::uint64_t code_invalidations = 0;  // pages of decoded code dropped because something wrote there
   std::uint64_t private_bytes = 0;     // private memory in use
+  std::optional<FloatStatistics> floats;  // in a build with KVRM_COUNT_FLOAT only
   std::string device = "cpu";
   std::string engine = "interp";
 };

@@ -138,6 +138,7 @@ Statistics Machine::statistics() const {
   Statistics result;
   result.seconds = parts_->seconds;
   result.launches = parts_->launches;
+  result.floats = parts_->floats;
   for (const auto& lane : parts_->lanes) {
     result.instructions += lane->instructions;
     result.system_calls += lane->system_calls;

@@ -30,6 +30,7 @@ struct Machine::Parts {
   std::atomic<bool> cancel = false;
   std::uint64_t launches = 0;
   double seconds = 0;
+  std::optional<FloatStatistics> floats;  // where they are counted
 
   MachineLane& lane(unsigned index) { return *lanes.at(index); }
   const MachineLane& lane(unsigned index) const { return *lanes.at(index); }

@@ -3,6 +3,7 @@
 
 #include "kvrm/machine.h"
 #include "machine/parts.h"
+#include "semantics/float_count.h"
 
 namespace kvrm {
 namespace {
@@ -76,12 +77,23 @@ u64 until_deadline(const MachineLane& lane) {
   return *deadline > now ? *deadline - now : 0;
 }
 
+// Adds what this thread has counted since `before`.
+void add_floats(std::optional<FloatStatistics>& sum, const semantics::FloatCounts& before) {
+  if (!semantics::kCountsFloat) return;
+  const semantics::FloatCounts now = semantics::counted_floats();
+  const u64 slow = now.cold - before.cold;
+  if (!sum) sum.emplace();
+  sum->fast += now.operations - before.operations - slow;
+  sum->slow += slow;
+}
+
 }  // namespace
 
 Stop Machine::run(std::uint64_t budget, unsigned index) {
   MachineLane& lane = parts_->lane(index);
   if (lane.ended) return *lane.ended;
   const auto begin = std::chrono::steady_clock::now();
+  const semantics::FloatCounts floats = semantics::counted_floats();
   ++parts_->launches;
   Cpu& cpu = lane.device.cpu();
   memory::AddressSpace& space = lane.device.space();
@@ -118,6 +130,7 @@ Stop Machine::run(std::uint64_t budget, unsigned index) {
   Stop stop = run_to_stop();
   if (stop.reason == StopReason::kCancelled) parts_->cancel.store(false, std::memory_order_relaxed);
   parts_->seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  add_floats(parts_->floats, floats);
   return stop;
 }
 
