@@ -50,7 +50,7 @@ tidy: build-all ## Look for problems with clang-tidy
 	git ls-files 'src/*.cpp' 'cli/*.cpp' | xargs clang-tidy-19 -p $(BUILD) --quiet
 
 clean: ## Remove what was built
-	rm -rf $(BUILD) build-dev build-asan build-tsan build-fuzz
+	rm -rf $(BUILD) build-dev build-asan build-tsan build-fuzz build-count
 
 setup-build setup-test setup-bench: setup-%:
 	@tools/setup.sh $*

@@ -31,6 +31,10 @@ void print_statistics(const Statistics& statistics, std::uint64_t lanes, bool as
       {"code_invalidations", statistics.code_invalidations},
       {"private_bytes", statistics.private_bytes},
   };
+  if (statistics.floats) {
+    json["fp_fast"] = statistics.floats->fast;
+    json["fp_slow"] = statistics.floats->slow;
+  }
   json.update(more);
   if (as_json) {
     fmt::print(stderr, "{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));

@@ -87,6 +87,11 @@ struct Registers {
   friend bool operator==(const Registers&, const Registers&) = default;
 };
 
+// Floating-point operations on one element: answered by the inline fast path, or by a function that is called.
+struct FloatStatistics {
+  std::uint64_t fast = 0, slow = 0;
+};
+
 struct Statistics {
   std::uint64_t instructions = 0;
   double seconds = 0;  // spent in run()
@@ -98,6 +103,7 @@ struct Statistics {
   std::uint64_t decoded_words = 0;     // words the predecode cache took in
   std::uint64_t code_invalidations = 0;  // pages of decoded code dropped because something wrote there
   std::uint64_t private_bytes = 0;     // private memory in use
+  std::optional<FloatStatistics> floats;  // CPU device, in a build with KVRM_COUNT_FLOAT only
   std::string device = "cpu";
   std::string engine = "interp";
 };

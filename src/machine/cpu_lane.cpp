@@ -5,8 +5,22 @@
 #include <limits>
 
 #include "machine/stops.h"
+#include "semantics/float_count.h"
 
 namespace kvrm {
+namespace {
+
+// Adds what this thread has counted since `before`.
+void add_floats(std::optional<FloatStatistics>& sum, const semantics::FloatCounts& before) {
+  if (!semantics::kCountsFloat) return;
+  const semantics::FloatCounts now = semantics::counted_floats();
+  const u64 slow = now.cold - before.cold;
+  if (!sum) sum.emplace();
+  sum->fast += now.operations - before.operations - slow;
+  sum->slow += slow;
+}
+
+}  // namespace
 
 Result<void> CpuLane::start(const linux_abi::Program& program, linux_abi::ProcessOptions options) {
   device_.engine().use_host_clock(options.clock == linux_abi::ClockSource::kHost);
@@ -72,7 +86,9 @@ LaneResult CpuLane::run(u64 budget, unsigned index, RunControl& control) {
   if (ended_) return {*ended_, 0};
   if (process_) process_->set_cancel(&control.cancel);
   const u64 before = instructions_;
+  const semantics::FloatCounts floats = semantics::counted_floats();
   Stop stop = run_to_stop(budget, index, control);
+  add_floats(floats_, floats);
   if (process_) process_->set_cancel(nullptr);
   return {std::move(stop), instructions_ - before};
 }
@@ -83,6 +99,11 @@ void CpuLane::add_to(Statistics& statistics) const {
   statistics.decoded_words += device_.engine().decoded_words();
   statistics.code_invalidations += device_.engine().code_invalidations();
   statistics.private_bytes += device_.space().private_bytes();
+  if (floats_) {
+    if (!statistics.floats) statistics.floats.emplace();
+    statistics.floats->fast += floats_->fast;
+    statistics.floats->slow += floats_->slow;
+  }
 }
 
 }  // namespace kvrm

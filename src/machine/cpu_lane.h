@@ -36,6 +36,7 @@ class CpuLane {
   std::optional<Stop> ended_;                  // nothing follows an exit or a fatal signal
   u64 instructions_ = 0;
   u64 system_calls_ = 0;
+  std::optional<FloatStatistics> floats_;
 };
 
 }  // namespace kvrm

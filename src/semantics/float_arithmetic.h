@@ -2,12 +2,14 @@
 #pragma once
 
 #include "semantics/float_cold.h"
+#include "semantics/float_count.h"
 #include "semantics/float_hardware.h"
 
 namespace kvrm::semantics {
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_add(T a, T b, u32 mode) {
+  count_float_operation();
   if constexpr (sizeof(T) != 2) {
     if (float_hardware_serves(mode)) {
       const T sum = from_hardware(to_hardware(a) + to_hardware(b));
@@ -19,6 +21,7 @@ KVRM_INLINE FloatResult<T> float_add(T a, T b, u32 mode) {
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_sub(T a, T b, u32 mode) {
+  count_float_operation();
   if constexpr (sizeof(T) != 2) {
     if (float_hardware_serves(mode)) {
       const T difference = from_hardware(to_hardware(a) - to_hardware(b));
@@ -30,6 +33,7 @@ KVRM_INLINE FloatResult<T> float_sub(T a, T b, u32 mode) {
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_product_of(T a, T b, bool extended, u32 mode) {
+  count_float_operation();
   if constexpr (sizeof(T) != 2) {
     if (float_hardware_serves(mode)) {
       const T product = from_hardware(to_hardware(a) * to_hardware(b));
@@ -52,6 +56,7 @@ KVRM_INLINE FloatResult<T> float_mulx(T a, T b, u32 mode) {
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_div(T a, T b, u32 mode) {
+  count_float_operation();
   if constexpr (sizeof(T) != 2) {
     if (float_hardware_serves(mode)) {
       const T quotient = from_hardware(to_hardware(a) / to_hardware(b));
@@ -64,6 +69,7 @@ KVRM_INLINE FloatResult<T> float_div(T a, T b, u32 mode) {
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_sqrt(T a, u32 mode) {
+  count_float_operation();
   if constexpr (sizeof(T) != 2) {
     if (float_hardware_serves(mode) && a < kInfinity<T>) return {from_hardware(hardware_sqrt(to_hardware(a))), 0};
   }
@@ -72,6 +78,7 @@ KVRM_INLINE FloatResult<T> float_sqrt(T a, u32 mode) {
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_fma(T addend, T a, T b, u32 mode) {
+  count_float_operation();
   if constexpr (sizeof(T) != 2) {
     if (float_hardware_serves(mode) && KVRM_LIKELY(has_hardware_fma())) {
       const T sum = from_hardware(hardware_fma(to_hardware(a), to_hardware(b), to_hardware(addend)));
@@ -84,6 +91,7 @@ KVRM_INLINE FloatResult<T> float_fma(T addend, T a, T b, u32 mode) {
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_recip_step(T a, T b, u32 mode) {
+  count_float_operation();
   if constexpr (sizeof(T) != 2) {
     if (float_hardware_serves(mode) && KVRM_LIKELY(has_hardware_fma())) {
       const T sum = from_hardware(hardware_fma(-to_hardware(a), to_hardware(b), Hardware<T>{2}));
@@ -95,6 +103,7 @@ KVRM_INLINE FloatResult<T> float_recip_step(T a, T b, u32 mode) {
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_rsqrt_step(T a, T b, u32 mode) {
+  count_float_operation();
   if constexpr (sizeof(T) != 2) {
     if (float_hardware_serves(mode) && KVRM_LIKELY(has_hardware_fma())) {
       const Hardware<T> sum = hardware_fma(-to_hardware(a), to_hardware(b), Hardware<T>{3});

@@ -3,6 +3,7 @@
 // whether the result is exact. Everything else is software.
 #pragma once
 
+#include "semantics/float_count.h"
 #include "semantics/float_hardware.h"
 #include "semantics/float_software.h"
 
@@ -19,6 +20,7 @@ KVRM_INLINE bool float_has_exact_error(T x) {
 
 template <class T>
 KVRM_COLD FloatResult<T> float_add_cold(T a, T b, bool subtract, u32 mode) {
+  count_float_cold();
   if constexpr (sizeof(T) != 2) {
     u32 flags = 0;
     const T flushed_a = float_flush_input(a, mode, flags), flushed_b = float_flush_input(b, mode, flags);
@@ -49,6 +51,7 @@ KVRM_INLINE u32 float_judge(V result, V factor, V whole, u32 mode) {
 
 template <class T>
 KVRM_COLD FloatResult<T> float_mul_cold(T a, T b, bool extended, u32 mode) {
+  count_float_cold();
   if constexpr (sizeof(T) != 2) {
     u32 flags = 0;
     const Hardware<T> x = to_hardware(float_flush_input(a, mode, flags));
@@ -63,6 +66,7 @@ KVRM_COLD FloatResult<T> float_mul_cold(T a, T b, bool extended, u32 mode) {
 
 template <class T>
 KVRM_COLD FloatResult<T> float_div_cold(T a, T b, u32 mode) {
+  count_float_cold();
   if constexpr (sizeof(T) != 2) {
     u32 flags = 0;
     const T flushed = float_flush_input(a, mode, flags);
@@ -77,6 +81,7 @@ KVRM_COLD FloatResult<T> float_div_cold(T a, T b, u32 mode) {
 
 template <class T>
 KVRM_COLD FloatResult<T> float_sqrt_cold(T a, u32 mode) {
+  count_float_cold();
   if constexpr (sizeof(T) != 2) {
     if (float_can_judge(mode) && float_has_exact_error(a) && !float_sign(a)) {
       const Hardware<T> root = hardware_sqrt(to_hardware(a));
@@ -88,6 +93,7 @@ KVRM_COLD FloatResult<T> float_sqrt_cold(T a, u32 mode) {
 
 template <class T>
 KVRM_COLD FloatResult<T> float_fma_cold(T addend, T a, T b, u32 mode) {
+  count_float_cold();
   if constexpr (sizeof(T) != 2) {
     if (float_rounds_to_nearest(mode) && mode & kInexact && has_hardware_fma()) {
       u32 flags = 0;
@@ -103,6 +109,7 @@ KVRM_COLD FloatResult<T> float_fma_cold(T addend, T a, T b, u32 mode) {
 
 template <class T>
 KVRM_COLD FloatResult<T> float_step_cold(T a, T b, bool halve, u32 mode) {
+  count_float_cold();
   return float_step_software(a, b, halve, mode);
 }
 

@@ -1,6 +1,7 @@
 // Comparison, minimum and maximum.
 #pragma once
 
+#include "semantics/float_count.h"
 #include "semantics/float_format.h"
 #include "semantics/float_hardware.h"
 #include "semantics/float_round.h"
@@ -31,6 +32,7 @@ KVRM_INLINE T float_smaller(T a, T b) {
 // number: a quiet NaN gives way to a number (FMAXNM, FMINNM): the infinity that never wins stands in for it.
 template <class T>
 KVRM_COLD FloatResult<T> float_max_min_cold(T a, T b, bool larger, bool number, u32 mode) {
+  count_float_cold();
   u32 flags = 0;
   a = float_flush_input(a, mode, flags);
   b = float_flush_input(b, mode, flags);
@@ -44,24 +46,28 @@ KVRM_COLD FloatResult<T> float_max_min_cold(T a, T b, bool larger, bool number, 
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_max(T a, T b, u32 mode) {
+  count_float_operation();
   if (float_is_plainly_ordered(a, b, mode)) return {float_larger(a, b), 0};
   return float_max_min_cold(a, b, true, false, mode);
 }
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_min(T a, T b, u32 mode) {
+  count_float_operation();
   if (float_is_plainly_ordered(a, b, mode)) return {float_smaller(a, b), 0};
   return float_max_min_cold(a, b, false, false, mode);
 }
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_max_num(T a, T b, u32 mode) {
+  count_float_operation();
   if (float_is_plainly_ordered(a, b, mode)) return {float_larger(a, b), 0};
   return float_max_min_cold(a, b, true, true, mode);
 }
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_min_num(T a, T b, u32 mode) {
+  count_float_operation();
   if (float_is_plainly_ordered(a, b, mode)) return {float_smaller(a, b), 0};
   return float_max_min_cold(a, b, false, true, mode);
 }
@@ -85,6 +91,7 @@ KVRM_INLINE u8 float_order(T a, T b) {
 
 template <class T>
 KVRM_COLD FloatOrder float_compare_cold(T a, T b, bool signal_quiet, u32 mode) {
+  count_float_cold();
   u32 flags = 0;
   a = float_flush_input(a, mode, flags);
   b = float_flush_input(b, mode, flags);
@@ -97,6 +104,7 @@ KVRM_COLD FloatOrder float_compare_cold(T a, T b, bool signal_quiet, u32 mode) {
 
 template <class T>
 KVRM_INLINE FloatOrder float_compare(T a, T b, bool signal_quiet, u32 mode) {
+  count_float_operation();
   bool ordered = false;
   if constexpr (sizeof(T) == 2) {
     ordered = !float_is_nan(a) && !float_is_nan(b);

@@ -1,6 +1,7 @@
 // Conversions: between formats, to and from integers and fixed point, to an integral value.
 #pragma once
 
+#include "semantics/float_count.h"
 #include "semantics/float_hardware.h"
 #include "semantics/float_round.h"
 
@@ -27,6 +28,7 @@ KVRM_INLINE FloatInteger float_round_to_integer(const FloatParts& x, i32 scale, 
 template <class T>
 KVRM_COLD FloatResult<u64> float_to_int_cold(T a, Rounding rounding, u32 fraction_bits, bool is_signed, u32 width,
                                              u32 mode) {
+  count_float_cold();
   u32 flags = 0;
   a = float_flush_input(a, mode, flags);
   if (float_is_nan(a)) return {0, flags | kInvalid};
@@ -63,6 +65,7 @@ KVRM_INLINE i32 float_correction(V rest, bool odd, Rounding rounding) {
 template <class T>
 KVRM_INLINE FloatResult<u64> float_to_int(T a, Rounding rounding, u32 fraction_bits, bool is_signed, u32 width,
                                           u32 mode) {
+  count_float_operation();
   if constexpr (sizeof(T) != 2) {
     // Hardware rounds numbers below 2^63 toward zero, and what it leaves behind is exact.
     if (fraction_bits == 0 && !(mode & kFlush) && KVRM_LIKELY(float_exponent(a) < kBias<T> + 63)) {
@@ -80,6 +83,7 @@ KVRM_INLINE FloatResult<u64> float_to_int(T a, Rounding rounding, u32 fraction_b
 // FixedToFP().
 template <class T>
 KVRM_COLD FloatResult<T> int_to_float_cold(u64 value, bool is_signed, u32 fraction_bits, u32 mode) {
+  count_float_cold();
   if (value == 0) return {0, 0};
   const bool sign = is_signed && value >> 63;
   const u64 magnitude = sign ? 0 - value : value;
@@ -89,6 +93,7 @@ KVRM_COLD FloatResult<T> int_to_float_cold(u64 value, bool is_signed, u32 fracti
 
 template <class T>
 KVRM_INLINE FloatResult<T> int_to_float(u64 value, bool is_signed, u32 fraction_bits, u32 mode) {
+  count_float_operation();
   if constexpr (sizeof(T) != 2) {
     // Small integers are exact in every mode.
     constexpr u64 kLimit = u64{1} << kFractionBits<T>;
@@ -104,6 +109,7 @@ KVRM_INLINE FloatResult<T> int_to_float(u64 value, bool is_signed, u32 fraction_
 // FPRoundInt().
 template <class T>
 KVRM_COLD FloatResult<T> float_round_to_integral_cold(T a, Rounding rounding, bool exact, u32 mode) {
+  count_float_cold();
   u32 flags = 0;
   a = float_flush_input(a, mode, flags);
   if (float_is_nan(a)) return with_flags(float_process_nan(a, mode), flags);
@@ -118,6 +124,7 @@ KVRM_COLD FloatResult<T> float_round_to_integral_cold(T a, Rounding rounding, bo
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_round_to_integral(T a, Rounding rounding, bool exact, u32 mode) {
+  count_float_operation();
   if constexpr (sizeof(T) != 2) {
     // Below 2^(fraction bits) the whole part is an integer that hardware converts exactly, and so is the difference;
     // a result of zero keeps the sign. Above, numbers are whole.
@@ -136,6 +143,7 @@ KVRM_INLINE FloatResult<T> float_round_to_integral(T a, Rounding rounding, bool 
 // FPConvert(). Of halves, neither FZ16 nor FZ applies, and the alternative format knows no infinity and no NaN.
 template <class To, class From>
 KVRM_COLD FloatResult<To> float_convert_cold(From a, Rounding rounding, u32 mode) {
+  count_float_cold();
   const bool from_alternative = sizeof(From) == 2 && (mode & kAlternativeHalf);
   const bool to_alternative = sizeof(To) == 2 && (mode & kAlternativeHalf);
   u32 flags = 0;
@@ -159,11 +167,13 @@ KVRM_COLD FloatResult<To> float_convert_cold(From a, Rounding rounding, u32 mode
 
 template <class To, class From>
 KVRM_INLINE FloatResult<To> float_convert(From a, Rounding rounding, u32 mode) {
+  count_float_operation();
   return float_convert_cold<To>(a, rounding, mode);
 }
 
 template <class To, class From>
 KVRM_INLINE FloatResult<To> float_convert(From a, u32 mode) {
+  count_float_operation();
   static_assert(!__is_same(To, From));
   if constexpr (sizeof(From) == 4 && sizeof(To) == 8) {
     // A normal single is a double in every mode.

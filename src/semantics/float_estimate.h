@@ -1,6 +1,7 @@
 // Reciprocal and reciprocal square root estimates (eight bits of fraction) and the reciprocal exponent.
 #pragma once
 
+#include "semantics/float_count.h"
 #include "semantics/float_round.h"
 #include "semantics/unsigned_estimate.h"
 
@@ -9,6 +10,7 @@ namespace kvrm::semantics {
 // FPRecipEstimate().
 template <class T>
 KVRM_COLD FloatResult<T> float_recip_estimate_cold(T a, u32 mode) {
+  count_float_cold();
   u32 flags = 0;
   a = float_flush_input(a, mode, flags);
   if (float_is_nan(a)) return with_flags(float_process_nan(a, mode), flags);
@@ -27,12 +29,14 @@ KVRM_COLD FloatResult<T> float_recip_estimate_cold(T a, u32 mode) {
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_recip_estimate(T a, u32 mode) {
+  count_float_operation();
   return float_recip_estimate_cold(a, mode);
 }
 
 // FPRSqrtEstimate().
 template <class T>
 KVRM_COLD FloatResult<T> float_rsqrt_estimate_cold(T a, u32 mode) {
+  count_float_cold();
   u32 flags = 0;
   a = float_flush_input(a, mode, flags);
   if (float_is_nan(a)) return with_flags(float_process_nan(a, mode), flags);
@@ -48,12 +52,14 @@ KVRM_COLD FloatResult<T> float_rsqrt_estimate_cold(T a, u32 mode) {
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_rsqrt_estimate(T a, u32 mode) {
+  count_float_operation();
   return float_rsqrt_estimate_cold(a, mode);
 }
 
 // FPRecpX().
 template <class T>
 KVRM_COLD FloatResult<T> float_recip_exponent_cold(T a, u32 mode) {
+  count_float_cold();
   u32 flags = 0;
   a = float_flush_input(a, mode, flags);
   if (float_is_nan(a)) return with_flags(float_process_nan(a, mode), flags);
@@ -64,6 +70,7 @@ KVRM_COLD FloatResult<T> float_recip_exponent_cold(T a, u32 mode) {
 
 template <class T>
 KVRM_INLINE FloatResult<T> float_recip_exponent(T a, u32 mode) {
+  count_float_operation();
   return float_recip_exponent_cold(a, mode);
 }
 

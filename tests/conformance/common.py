@@ -7,6 +7,7 @@ import pathlib
 import resource
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -45,7 +46,14 @@ def parse(parser):
         fail(f"no kvrm at {options.kvrm} (build it, or say --kvrm PATH)")
     options.kvrm = os.path.abspath(found)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    heed_signals()
     return options
+
+
+def heed_signals():
+    """A shell ignores SIGINT and SIGQUIT for what it runs in the background; a guest under QEMU would inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def kvrm_command(options, program, arguments=(), root=None):

@@ -12,6 +12,7 @@ import pathlib
 import re
 import shlex
 import subprocess
+import tempfile
 
 import common
 
@@ -25,6 +26,7 @@ class Case:
     text: str  # everything the build depends on
     stem: pathlib.Path  # of the program and the verdict
     skip: str = None  # a reason that is known before building
+    files: bool = False  # it makes files: under kvrm its root is a folder with an empty /tmp
     environment: dict = dataclasses.field(default_factory=lambda: common.ENVIRONMENT)
 
     @property
@@ -117,8 +119,10 @@ def check(case, options):
     known = reference(case, options.timeout)
     if known["skip"]:
         return case.label, "skip", known["skip"]
-    command = common.kvrm_command(options, case.program)
-    status, stdout, stderr = common.run(command, options.timeout, environment=case.environment)
+    with tempfile.TemporaryDirectory(prefix="kvrm-files-") as folder:
+        pathlib.Path(folder, "tmp").mkdir()
+        command = common.kvrm_command(options, case.program, root=folder if case.files else None)
+        status, stdout, stderr = common.run(command, options.timeout, environment=case.environment)
     expected = without_addresses(bytes.fromhex(known["stdout"]))
     output = common.difference("stdout", expected, without_addresses(stdout))
     found = [common.difference("status", 0, status), output]

@@ -80,6 +80,7 @@ def make_case(way, source, level, libraries):
         text="\0".join(path.read_text(encoding="latin-1") for path in sources),
         stem=WORK / way / level / name.replace("/", "-"),
         skip=asked.skip,
+        files=way == "glibc" and "dg-require-effective-target fileio" in text,
     )
 
 

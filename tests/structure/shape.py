@@ -20,8 +20,8 @@ SHARED = set(
     meaning registers operands aligned branches load_store system_registers
     vector element_operations simd_forms simd_scalar_forms simd_by_element simd_dot_product shift_amounts saturate
     unsigned_estimate polynomial crypto_sha
-    float float_cold float_format float_registers float_round float_arithmetic float_compare_core float_convert float_estimate
-    float_hardware float_software float_operations float_vector float_vector_convert float_vector_element
+    float float_cold float_count float_format float_registers float_round float_arithmetic float_compare_core float_convert
+    float_estimate float_hardware float_software float_operations float_vector float_vector_convert float_vector_element
     """.split()
 )
 MEANING = re.compile(r"^KVRM_INLINE (?:void|Trap) ([A-Z]\w*)\(Cpu&", re.M)
