@@ -29,7 +29,6 @@ struct Machine::Parts {
   std::atomic<bool> cancel = false;
   RunProgress progress;
   double seconds = 0;
-  std::optional<FloatStatistics> floats;  // where they are counted
 
   // start() and wait()
   std::thread runner;
