@@ -91,6 +91,7 @@ def make_tools(options, out):
 
 def make_programs(options, out):
     command = [str(HERE / "pack.py"), "--kvrm", str(options.build / "kvrm"), "--out", str(out / "programs.tar.xz")]
+    command += ["--levels", options.levels]
     subprocess.run(command, check=True)
 
 
@@ -108,6 +109,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=REPO / "build", help="where kvrm and the oracle were built")
     parser.add_argument("--out", type=pathlib.Path, default=REPO / "build" / "gpu-carry")
     parser.add_argument("--only", default="tools,oracle,programs", help="some of tools, oracle, programs")
+    parser.add_argument("--levels", default="O2", help="of GCC's tests among the programs; O0,O2,O3 is everything")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     parts = {"tools": make_tools, "oracle": make_oracle, "programs": make_programs}

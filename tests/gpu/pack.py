@@ -4,8 +4,8 @@
     tests/gpu/pack.py                                    build/gpu-corpus.tar.xz
     tests/gpu/pack.py --out FILE --simd-share 1/4 --torture-share 1/4     a smaller one
 
-What is in it (tests/gpu/README.md has the list and the sizes): gcc.c-torture at -O2 (general and fp), gcc.target/aarch64's
-run tests at -O2 or the level they ask for, busybox scenarios, our own conformance guests, the benchmark's lockstep guests at
+What is in it (tests/gpu/README.md has the list and the sizes): gcc.c-torture (general and fp), gcc.target/aarch64's run tests,
+both at -O2 (--levels) or the level a test asks for, busybox scenarios, our own conformance guests, the benchmark's lockstep guests at
 a small size. QEMU gives stdout and status of every job; the instruction count is this machine's, on the CPU device. A job
 whose outcome on the CPU device is not QEMU's ends the packing: such a corpus would be wrong.
 
@@ -65,24 +65,24 @@ def judged(part, cases, timeout):
                 yield Job(part, case.label, case.program, outcome=("exit", 0, bytes.fromhex(verdict["stdout"])))
 
 
-def torture_jobs(share, timeout):
+def torture_jobs(share, levels, timeout):
     reference.unpack(torture.SUITE.parent, 4, ["gcc.c-torture/execute/*"])
     sources = [path for folder in ("", "ieee", "builtins") for path in sorted((torture.SUITE / folder).glob("*.c"))]
     sources = [path for path in sources if not path.stem.endswith("-lib") and reference.in_share(path.stem, share)]
     for way in ("general", "fp"):
         libraries = [str(torture.build_runtime(torture.SETS[way])), "-lgcc"]
-        cases = [torture.make_case(way, path, "O2", libraries) for path in sources]
+        cases = [torture.make_case(way, path, level, libraries) for level in levels for path in sources]
         yield from judged(f"torture-{way}", cases, timeout)
 
 
-def simd_jobs(share, timeout):
+def simd_jobs(share, levels, timeout):
     reference.unpack(simd.SUITE.parent, 4, ["gcc.target/aarch64/*"])
     cases = [
         case
         for folder in simd.FOLDERS
         for source in sorted((simd.SUITE / folder).glob("*.c"))
         for case in simd.make_cases(folder, source)
-        if case.stem.parent.name in ("own", "O2") and reference.in_share(case.label, share)
+        if case.stem.parent.name in ("own", *levels) and reference.in_share(case.label, share)
     ]
     yield from judged("simd", cases, timeout)
 
@@ -216,13 +216,15 @@ def main():
     parser.add_argument("--out", default=str(REPO / "build" / "gpu-corpus.tar.xz"))
     parser.add_argument("--torture-share", default="1/1", help="of gcc.c-torture")
     parser.add_argument("--simd-share", default="1/1", help="of gcc.target/aarch64; these are the large ones")
+    parser.add_argument("--levels", default="O2", help="of GCC's tests; O0,O2,O3 has everything the conformance suites have")
     parser.add_argument("--timeout", type=float, default=60, help="seconds a job may take under QEMU")
-    parser.add_argument("--preset", type=int, default=6, help="of xz; 1 is quick")
+    parser.add_argument("--preset", type=int, default=1, help="of xz; 6 takes five times as long for a tenth")
     options = parser.parse_args()
     options.kvrm = corpus.find(options.kvrm) or common.fail(f"no kvrm at {options.kvrm} (build it, or say --kvrm PATH)")
     jobs = [*guest_jobs(), *bench_jobs(), *busybox_jobs()]
-    jobs += torture_jobs(options.torture_share, options.timeout)
-    jobs += simd_jobs(options.simd_share, options.timeout)
+    levels = options.levels.split(",")
+    jobs += torture_jobs(options.torture_share, levels, options.timeout)
+    jobs += simd_jobs(options.simd_share, levels, options.timeout)
     print(f"pack: {len(jobs)} jobs under QEMU", file=sys.stderr, flush=True)
     with contextlib.ExitStack() as stack:
         folder = corpus.work_folder()

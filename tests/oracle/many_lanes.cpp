@@ -78,6 +78,8 @@ constexpr uint32_t kCheck[] = {
 constexpr uint64_t kCheckAt = kCodeBase + sizeof kPlace;
 constexpr uint64_t kOffsets = 512;  // in the notes
 constexpr unsigned kNotes = 32;
+// Enough for either: an engine that goes wrong here must not hang.
+constexpr uint64_t kOwnBudget = 30'000;
 
 struct Case {
   const Group* group;
@@ -132,7 +134,7 @@ void ManyLanes::place(std::span<const Case> cases) {
     registers.pc = kPlaceAt + (expand(*cases[lane].input).ssbs ? kSecondWay : 0);
     machine_.set_registers(registers, lane);
   }
-  machine_.run_all();
+  machine_.run_all(kOwnBudget);
 }
 
 // What the cases did to memory, which is as before afterwards.
@@ -148,7 +150,7 @@ void ManyLanes::check(std::span<Ran> rans) {
       registers.pc = kCheckAt;
       machine_.set_registers(registers, lane);
     }
-    const std::vector<Stop> stops = machine_.run_all();
+    const std::vector<Stop> stops = machine_.run_all(kOwnBudget);
     more = false;
     for (unsigned lane = 0; lane < rans.size(); ++lane) {
       Ran& ran = rans[lane];
