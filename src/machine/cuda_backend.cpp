@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -57,6 +59,11 @@ std::span<const u8> bytes_of(const std::string& text) {
   return {reinterpret_cast<const u8*>(text.data()), text.size()};
 }
 
+bool turned_off(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value && std::string_view(value) == "0";
+}
+
 // How much further a run has come, for progress that only ever grows.
 class Growth {
  public:
@@ -83,7 +90,10 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options)
 }
 
 CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, const Options& options)
-    : gpu_(std::move(gpu)), memory_limit_(options.memory_limit), lanes_(options.lanes) {}
+    : gpu_(std::move(gpu)),
+      memory_limit_(options.memory_limit),
+      meet_(!turned_off("KVRM_MEET")),
+      lanes_(options.lanes) {}
 
 CudaBackend::Lane& CudaBackend::at(unsigned number) {
   auto& place = lanes_.at(number);
@@ -256,8 +266,8 @@ Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results,
     }
     return processes_.serve(call.request.lane, call, cpu, memory, [&](u32 number) { return at(number).options; });
   };
-  const auto ran =
-      set_->run({.budget = budget, .raw_calls = static_cast<bool>(control.system_call), .orders = orders}, hooks);
+  const auto ran = set_->run(
+      {.budget = budget, .meet = meet_, .raw_calls = static_cast<bool>(control.system_call), .orders = orders}, hooks);
   control.progress.lanes_alive.fetch_sub(alive, std::memory_order_relaxed);
   if (!ran) return ran;
   u64 total = 0;
@@ -373,7 +383,7 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
       done(std::move(result));
     }
   };
-  const auto ran = job_set_->run({.budget = limits.instructions, .orders = {}}, hooks);
+  const auto ran = job_set_->run({.budget = limits.instructions, .meet = meet_, .orders = {}}, hooks);
   control.progress.lanes_alive.fetch_sub(lane_count, std::memory_order_relaxed);
   return ran;
 }

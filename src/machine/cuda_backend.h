@@ -47,6 +47,7 @@ class CudaBackend final : public Backend {
 
   device::cuda::GpuPointer gpu_;
   const u64 memory_limit_;
+  const bool meet_;  // lanes that diverge meet again; KVRM_MEET=0 in the environment turns it off, to measure it
   std::vector<std::unique_ptr<Lane>> lanes_;  // null until asked for
   std::unique_ptr<device::cuda::LaneSet> set_;       // of the lanes; null until they run
   std::unique_ptr<device::cuda::LaneSet> job_set_;   // of the last batch of jobs
