@@ -20,7 +20,7 @@ struct Options {
   std::uint64_t memory_limit = std::uint64_t{4} << 30;  // bytes of private memory a guest may use
   unsigned threads = 0;                                 // CPU device: host threads for its lanes; 0: all there are
   unsigned device_ordinal = 0;                          // which GPU, as its driver counts them
-  std::function<void(const std::string&)> notice;       // gets a line when something takes long before a run
+  std::function<void(const std::string&)> notice = {};  // gets a line when something takes long before a run
 };
 
 // A Linux program and its surroundings.
