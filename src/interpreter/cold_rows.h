@@ -2,7 +2,7 @@
 #pragma once
 
 #include "interpreter/word_entry.h"
-#include "memory/lane_memory.h"
+#include "memory/lane_memory_map.h"
 
 namespace kvrm::interpreter {
 

@@ -286,5 +286,3 @@ class LaneMemory {
 };
 
 }  // namespace kvrm::memory
-
-#include "memory/lane_memory_map.h"

@@ -134,10 +134,12 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
         }
       }
       // A lane that cannot fetch stands alone.
-      const u64 place = trap != Trap::kNone ? reinterpret_cast<u64>(&lane) | 1
-                                            : reinterpret_cast<u64>(window.entries + (cpu.pc - window.start) / 4);
-      const Choice choice = choose(warp, status == Status::kRunning, runnable, place, window.words, cpu.x[kSpSlot], step,
-                                   launch.meet != 0);
+      const u64 index = (cpu.pc - window.start) / 4;
+      const u64 place = trap != Trap::kNone
+                            ? reinterpret_cast<u64>(&lane) | 1
+                            : reinterpret_cast<u64>(window.entries) + index * sizeof(interpreter::WordEntry);
+      const Choice choice = choose(warp, status == Status::kRunning, runnable, place, index << 32 | window.words,
+                                   cpu.x[kSpSlot], step, launch.meet != 0);
       u64 turn = left < launch.turn ? left : launch.turn;
       if (deadline > cpu.clock_ns && deadline - cpu.clock_ns < turn) turn = deadline - cpu.clock_ns;
       const u32 common_turn = warp.reduce_min(choice.mine ? static_cast<u32>(turn) : ~0u);
@@ -145,7 +147,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
       if (choice.mine) {
         if (trap == Trap::kNone && common_turn != 0) {
           const interpreter::TurnEnd end = interpreter::run_turn<typename Warp::Together>(
-              home, window.start, window.words, window.entries, static_cast<u32>((cpu.pc - window.start) / 4),
+              home, window.start, window.words, window.entries, static_cast<u32>(index),
               common_turn, choice.lanes, choice.lanes == runnable);
           trap = end.trap;
           ran = end.retired;

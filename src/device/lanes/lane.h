@@ -7,7 +7,7 @@
 #include "device/lanes/output_ring.h"
 #include "interpreter/word_entry.h"
 #include "linux/lane_process.h"
-#include "memory/lane_memory.h"
+#include "memory/lane_memory_map.h"
 
 namespace kvrm::device::lanes {
 
