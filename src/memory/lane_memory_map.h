@@ -174,7 +174,8 @@ inline LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   if (!(entry & kEntryRead)) tag |= 1;
   if (!(entry & kEntryPrivate) || !(entry & kEntryWrite)) tag |= 2;
   if (entry & kEntryCommon) tag |= 3;
-  recent_[detail::recent_slot(address)] = {tag, page};
+  // A fetch must not push out the page that the instruction is about to access: that instruction would never get done.
+  if (access != Access::kExecute) recent_[detail::recent_slot(address)] = {tag, page};
   return {Trap::kNone, page, entry};
 }
 

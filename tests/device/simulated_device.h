@@ -145,9 +145,9 @@ class SimulatedDevice {
     u32 turn = 8192;
     bool meet = true;
     bool raw_calls = false;
-    std::vector<lanes::Order> orders;  // empty: the jobs, one after the other
-    cuda::Service::Handler serve;
-    std::function<bool()> cancel;  // asked again and again while the lanes run
+    std::vector<lanes::Order> orders = {};  // empty: the jobs, one after the other
+    cuda::Service::Handler serve = {};
+    std::function<bool()> cancel = {};  // asked again and again while the lanes run
   };
   void run(const Run& run) {
     describe();
