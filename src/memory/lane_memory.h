@@ -42,9 +42,10 @@ struct LaneWorld {
   u32 directory_slots;   // of a group, a power of two
 };
 
+// One word, since lanes join and leave while others do: below the frame's index + 1, or 0 if there is none; above a bit
+// for each lane that has its copy there.
 struct GroupPage {
-  u32 frame;   // index + 1; 0: none yet
-  u32 owners;  // a bit for each lane that has its copy there
+  u64 state;
 };
 // Behind it: the lanes' entries, [page][lane].
 struct GroupTable {
@@ -275,6 +276,7 @@ class LaneMemory {
   template <class Visit>
   void for_each_entry(u64 address, u64 size, Visit visit);
   bool make_private(u64& entry, GroupPage& page);
+  void join(GroupPage& page, u32 lanes);
   void drop(u64& entry, GroupPage& page);
   void note_private(u64 address);
   void map_changed();

@@ -136,6 +136,7 @@ class SimulatedDevice {
     finished_.assign(jobs_.size(), 0);
     image_bytes_ = starts.image_bytes();
     describe();
+    simulate_decode(launch_);
   }
 
   struct Run {

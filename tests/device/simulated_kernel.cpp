@@ -38,4 +38,8 @@ void simulate_prepare(const lanes::Launch& launch) {
   for (u32 i = 0; i < launch.lane_count; ++i) lanes::prepare_lane(launch, i);
 }
 
+void simulate_decode(const lanes::Launch& launch) {
+  for (u64 i = 0; i < launch.image_bytes / 4; ++i) lanes::decode_image_word(launch, i);
+}
+
 }  // namespace kvrm::device::test

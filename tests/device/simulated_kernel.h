@@ -11,5 +11,6 @@ enum class Lanes { kThreads, kFibers };
 // Every group is a thread, and with kThreads so is every lane. Returns when all lanes have stopped.
 void simulate_run(const lanes::Launch& launch, Lanes kind, u64 seed);
 void simulate_prepare(const lanes::Launch& launch);
+void simulate_decode(const lanes::Launch& launch);
 
 }  // namespace kvrm::device::test

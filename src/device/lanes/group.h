@@ -21,7 +21,6 @@ inline bool find_window(const Launch& launch, const memory::LaneSpace& space, u6
   if (offset >= launch.image_bytes) return false;
   window.start = area->start;
   window.words = static_cast<u32>((area->end - area->start) / 4);
-  window.bytes = reinterpret_cast<const u8*>(area->source);
   window.entries = launch.decoded + offset / 4;
   return true;
 }
@@ -45,13 +44,19 @@ inline Trap fetch_word(Lane& lane, Cpu& cpu, memory::LaneMemory& memory, interpr
         const interpreter::WordEntry entry = interpreter::make_word_entry(word);
         interpreter::store_entry(&lane.word[0], entry);
       }
-      window = {cpu.pc, 1, lane.word, at};
+      window = {cpu.pc, 1, lane.word};
       return Trap::kNone;
     }
   }
   cpu.fault_address = cpu.pc;
   cpu.fault_access = static_cast<u32>(Access::kExecute);
   return trap;
+}
+
+// Once for each word of the images, before anything runs: while lanes run together, what they run must not change.
+inline void decode_image_word(const Launch& launch, u64 index) {
+  interpreter::store_entry(&launch.decoded[index],
+                           interpreter::make_word_entry(memory::load_global<u32>(launch.images + index * 4)));
 }
 
 // The first look at a lane's record: nothing is in it yet.
@@ -99,7 +104,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
     deadline = lane.process.deadline;
   };
 
-  interpreter::CodeWindow window{0, 0, nullptr, nullptr};
+  interpreter::CodeWindow window{0, 0, nullptr};
   u32 window_changes = ~lane.space.changes;
   u32 since_poll = 0;
   bool cancelled = false;
@@ -117,7 +122,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
     if (runnable != alive && (runnable == 0 || step % kAttention == 0)) {
       if (status != Status::kRunning && status != Status::kStopped) with_attendant([&] { attendant.attend(); });
       if (runnable == 0) {
-        since_poll += launch.turn / 64;
+        since_poll += launch.turn / 64 + 1;
         warp.pause();
       }
     }
