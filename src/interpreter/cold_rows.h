@@ -14,8 +14,7 @@ KVRM_COLD Trap run_cold_row(Cpu& cpu, memory::LaneMemory& memory, u32 word) {
 KVRM_COLD inline Trap run_cold(Cpu& cpu, memory::LaneMemory& memory, isa::Row row, u32 word) {
   switch (row) {
 #define KVRM_COLD_CASE(name) \
-  case isa::Row::name:       \
-    return run_cold_row<isa::name>(cpu, memory, word);
+  case isa::Row::name: return run_cold_row<isa::name>(cpu, memory, word);
     KVRM_FOR_EACH_IMPLEMENTED_ROW(KVRM_COLD_CASE)
 #undef KVRM_COLD_CASE
     default: break;

@@ -11,7 +11,6 @@ struct CodeWindow {
   u64 start;
   u32 words;
   WordEntry* entries;  // one more than words may be read
-  const u8* bytes;     // the words themselves
 };
 
 // Rows whose meaning can fail.
@@ -21,17 +20,14 @@ inline constexpr bool kMayTrap = isa::facts(Op::kRow).routing == isa::Class::kLo
 #if defined(__NVPTX__)
 KVRM_INLINE WordEntry load_entry(const WordEntry* at) {
   u32 word, handler, low, high;
-  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(word), "=r"(handler), "=r"(low), "=r"(high)
-               : "l"(at));
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(word), "=r"(handler), "=r"(low), "=r"(high) : "l"(at));
   return {word, handler, u64{high} << 32 | low};
 }
-// Lanes that decode the same word write the same entry.
 KVRM_INLINE void store_entry(WordEntry* at, const WordEntry& entry) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
                :
-               : "l"(at), "r"(entry.word), "r"(entry.handler),
-                 "r"(static_cast<u32>(entry.operands)), "r"(static_cast<u32>(entry.operands >> 32))
+               : "l"(at), "r"(entry.word), "r"(entry.handler), "r"(static_cast<u32>(entry.operands)),
+                 "r"(static_cast<u32>(entry.operands >> 32))
                : "memory");
 }
 #else
@@ -41,7 +37,7 @@ KVRM_INLINE void store_entry(WordEntry* at, const WordEntry& entry) { *at = entr
 
 // How a turn ended.
 struct TurnEnd {
-  Trap trap;    // kNone: the turn is over, or pc left the window; kNotRecent, kNotHere: the next instruction is not done
+  Trap trap;  // kNone: the turn is over, or pc left the window; kNotRecent, kNotHere: the next instruction is not done
   u32 retired;
 };
 
@@ -52,8 +48,8 @@ struct TurnEnd {
 //   agree(inside, key)   whether all are inside the window and have the same key, and nobody else could run
 // Not inlined and calling nothing: the registers of the machine belong to this loop.
 template <class Together, class Home>
-__attribute__((noinline)) TurnEnd run_turn(Home home, u64 start, u32 words, WordEntry* code, u32 index,
-                                           u32 turn, u32 mask, bool whole) {
+__attribute__((noinline)) TurnEnd run_turn(Home home, u64 start, u32 words, WordEntry* code, u32 index, u32 turn,
+                                           u32 mask, bool whole) {
   const Together together(mask, whole);
   Cpu& cpu = home.cpu();
   memory::RecentPages memory;
@@ -74,14 +70,15 @@ dispatch:
 #define KVRM_LABEL_TWO(name) , L_##name##_w, L_##name##_x
 #define KVRM_LABEL_CONDITION(cond) , L_B_cond_##cond
   // A jump table: the compiler would make a tree of comparisons. All lanes here are at the same entry.
-  asm goto(
-      "{ targets%=: .branchtargets %l[L_undecoded], %l[L_cold], %l[L_undefined]" KVRM_HOT_ROWS(KVRM_TARGET_ONE)
-          KVRM_HOT_SIZED_ROWS(KVRM_TARGET_TWO) KVRM_HOT_CONDITIONS(KVRM_TARGET_CONDITION) "; brx.idx.uni %0, targets%=; }"
-      :
-      : "r"(entry.handler)
-      : "memory"
-      : L_undecoded, L_cold, L_undefined KVRM_HOT_ROWS(KVRM_LABEL_ONE) KVRM_HOT_SIZED_ROWS(KVRM_LABEL_TWO)
-          KVRM_HOT_CONDITIONS(KVRM_LABEL_CONDITION));
+  asm goto("{ targets%=: .branchtargets %l[L_undecoded], %l[L_cold], %l[L_undefined]" KVRM_HOT_ROWS(KVRM_TARGET_ONE)
+               KVRM_HOT_SIZED_ROWS(KVRM_TARGET_TWO)
+                   KVRM_HOT_CONDITIONS(KVRM_TARGET_CONDITION) "; brx.idx.uni %0, targets%=; }"
+           :
+           : "r"(entry.handler)
+           : "memory"
+           : L_undecoded, L_cold,
+             L_undefined KVRM_HOT_ROWS(KVRM_LABEL_ONE) KVRM_HOT_SIZED_ROWS(KVRM_LABEL_TWO)
+                 KVRM_HOT_CONDITIONS(KVRM_LABEL_CONDITION));
   __builtin_unreachable();
 #else
   switch (entry.handler) {
@@ -89,38 +86,35 @@ dispatch:
     case kHandleCold: goto L_cold;
 #define KVRM_CASE_ONE(name) \
   case kHandle_##name: goto L_##name;
-#define KVRM_CASE_TWO(name)             \
+#define KVRM_CASE_TWO(name)                   \
   case kHandle_##name##_w: goto L_##name##_w; \
   case kHandle_##name##_x: goto L_##name##_x;
-    KVRM_HOT_ROWS(KVRM_CASE_ONE)
-    KVRM_HOT_SIZED_ROWS(KVRM_CASE_TWO)
+      KVRM_HOT_ROWS(KVRM_CASE_ONE)
+      KVRM_HOT_SIZED_ROWS(KVRM_CASE_TWO)
 #define KVRM_CASE_CONDITION(cond) \
   case kHandle_B_cond_##cond: goto L_B_cond_##cond;
-    KVRM_HOT_CONDITIONS(KVRM_CASE_CONDITION)
+      KVRM_HOT_CONDITIONS(KVRM_CASE_CONDITION)
     default: goto L_undefined;
   }
 #endif
 
-#define KVRM_BODY(name, fix)                                                                      \
-  {                                                                                               \
-    isa::name op = unpack_operands<isa::name>(entry.operands);                                    \
-    fix;                                                                                          \
-    if constexpr (semantics::kUsesPc<isa::name>) cpu.pc = start + u64{index} * 4;          \
-    if constexpr (isa::facts(isa::Row::name).flow == isa::Flow::kNext) {                          \
-      trap = semantics::Meaning<isa::name>::execute(cpu, memory, op);                             \
-      if constexpr (kMayTrap<isa::name>) goto next_if_done;                                       \
-      goto next;                                                                                  \
-    } else {                                                                                      \
-      (void)semantics::Meaning<isa::name>::execute(cpu, memory, op);                              \
-      goto branched;                                                                              \
-    }                                                                                             \
+#define KVRM_BODY(name, fix)                                                      \
+  {                                                                               \
+    isa::name op = unpack_operands<isa::name>(entry.operands);                    \
+    fix;                                                                          \
+    if constexpr (semantics::kUsesPc<isa::name>) cpu.pc = start + u64{index} * 4; \
+    if constexpr (isa::facts(isa::Row::name).flow == isa::Flow::kNext) {          \
+      trap = semantics::Meaning<isa::name>::execute(cpu, memory, op);             \
+      if constexpr (kMayTrap<isa::name>) goto next_if_done;                       \
+      goto next;                                                                  \
+    } else {                                                                      \
+      (void)semantics::Meaning<isa::name>::execute(cpu, memory, op);              \
+      goto branched;                                                              \
+    }                                                                             \
   }
-#define KVRM_RUN_ONE(name) \
-  L_##name : KVRM_BODY(name, (void)0)
-#define KVRM_RUN_TWO(name)                      \
-  L_##name##_w : KVRM_BODY(name, op.sf = 0) L_##name##_x : KVRM_BODY(name, op.sf = 1)
-#define KVRM_RUN_CONDITION(condition) \
-  L_B_cond_##condition : KVRM_BODY(B_cond, op.cond = condition)
+#define KVRM_RUN_ONE(name) L_##name : KVRM_BODY(name, (void)0)
+#define KVRM_RUN_TWO(name) L_##name##_w : KVRM_BODY(name, op.sf = 0) L_##name##_x : KVRM_BODY(name, op.sf = 1)
+#define KVRM_RUN_CONDITION(condition) L_B_cond_##condition : KVRM_BODY(B_cond, op.cond = condition)
   KVRM_HOT_ROWS(KVRM_RUN_ONE)
   KVRM_HOT_SIZED_ROWS(KVRM_RUN_TWO)
   KVRM_HOT_CONDITIONS(KVRM_RUN_CONDITION)
@@ -166,12 +160,7 @@ leave:
 // leaves pc at the next instruction, and so does SVC.
 KVRM_INLINE Trap run_one(Cpu& cpu, memory::LaneMemory& memory, const CodeWindow& window) {
   const u64 pc = cpu.pc;
-  WordEntry* const place = window.entries + (pc - window.start) / 4;
-  WordEntry entry = load_entry(place);
-  if (entry.handler == kHandleUndecoded) {
-    entry = make_word_entry(memory::load_global<u32>(window.bytes + (pc - window.start)));
-    store_entry(place, entry);
-  }
+  const WordEntry entry = load_entry(window.entries + (pc - window.start) / 4);
   if (entry.handler == kHandleUndefined) return Trap::kUndefined;
   const isa::Row row = entry.handler == kHandleCold ? static_cast<isa::Row>(entry.operands) : isa::decode(entry.word);
   const Trap trap = run_cold(cpu, memory, row, entry.word);

@@ -47,15 +47,15 @@ KVRM_COLD inline WordEntry make_word_entry(u32 word) {
   const isa::Row row = isa::decode(word);
   WordEntry entry{word, kHandleCold, static_cast<u64>(row)};
   switch (row) {
-#define KVRM_CASE_ONE(name)                                           \
-  case isa::Row::name:                                                \
-    entry.handler = kHandle_##name;                                   \
-    entry.operands = pack_operands(isa::name::decode(word));          \
+#define KVRM_CASE_ONE(name)                                  \
+  case isa::Row::name:                                       \
+    entry.handler = kHandle_##name;                          \
+    entry.operands = pack_operands(isa::name::decode(word)); \
     break;
-#define KVRM_CASE_TWO(name)                                                                \
-  case isa::Row::name:                                                                     \
-    entry.handler = kHandle_##name##_w + isa::name::decode(word).sf;                       \
-    entry.operands = pack_operands(isa::name::decode(word));                               \
+#define KVRM_CASE_TWO(name)                                          \
+  case isa::Row::name:                                               \
+    entry.handler = kHandle_##name##_w + isa::name::decode(word).sf; \
+    entry.operands = pack_operands(isa::name::decode(word));         \
     break;
     KVRM_HOT_ROWS(KVRM_CASE_ONE)
     KVRM_HOT_SIZED_ROWS(KVRM_CASE_TWO)

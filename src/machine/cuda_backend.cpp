@@ -47,7 +47,8 @@ void put_output(const linux_abi::ProcessOptions& options, lanes::Stream stream, 
 // Whether two lanes begin with the same registers and memory.
 bool same_start(const linux_abi::ProcessOptions& a, const linux_abi::ProcessOptions& b) {
   const auto facts = [](const linux_abi::ProcessOptions& o) {
-    return std::tie(o.args, o.env, o.exe_path, o.root, o.clock, o.seed, o.verbose, o.stdin_fd, o.stdout_fd, o.stderr_fd);
+    return std::tie(o.args, o.env, o.exe_path, o.root, o.clock, o.seed, o.verbose, o.stdin_fd, o.stdout_fd,
+                    o.stderr_fd);
   };
   return facts(a) == facts(b) && !a.input == !b.input && !a.output == !b.output && !a.errors == !b.errors;
 }
@@ -112,13 +113,13 @@ memory::GuestMemory& CudaBackend::memory(unsigned number) {
   return *lane.memory;
 }
 
-Result<void> CudaBackend::start(unsigned number, const linux_abi::Program& program,
-                                linux_abi::ProcessOptions options) {
+Result<void> CudaBackend::start(unsigned number, const linux_abi::Program& program, linux_abi::ProcessOptions options) {
   auto& place = lanes_.at(number);
   auto lane = std::make_unique<Lane>();
   // Lanes are started one after the other, mostly with the same.
   const Lane* before = number > 0 ? lanes_[number - 1].get() : nullptr;
-  if (before && before->program && before->program->image.file == program.file && same_start(before->options, options)) {
+  if (before && before->program && before->program->image.file == program.file &&
+      same_start(before->options, options)) {
     lane->program = before->program;
   } else {
     auto loaded = load_lane_program(program, options, memory_limit_);
@@ -211,7 +212,10 @@ Stop CudaBackend::stop_of(unsigned number, Lane& lane, const lanes::JobEnd& end,
       stop.message = processes.message(number);
       break;
     default:
-      stop = device_stop({"the lane could not begin or its call could not be served: out of memory?"});
+      stop = device_stop({"the lane stopped for a reason of the device's (" +
+                          std::to_string(static_cast<unsigned>(end.stop.kind)) + ", " +
+                          std::to_string(static_cast<unsigned>(end.stop.trap)) +
+                          "): no memory to begin, or a call that could not be served"});
       break;
   }
   lane.ended = stop;
@@ -252,8 +256,8 @@ Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results,
     }
     return processes_.serve(call.request.lane, call, cpu, memory, [&](u32 number) { return at(number).options; });
   };
-  const auto ran = set_->run(
-      {.budget = budget, .raw_calls = static_cast<bool>(control.system_call), .orders = orders}, hooks);
+  const auto ran =
+      set_->run({.budget = budget, .raw_calls = static_cast<bool>(control.system_call), .orders = orders}, hooks);
   control.progress.lanes_alive.fetch_sub(alive, std::memory_order_relaxed);
   if (!ran) return ran;
   u64 total = 0;
@@ -320,8 +324,7 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
   }
   if (numbers.empty()) return {};
 
-  const unsigned lane_count = static_cast<unsigned>(
-      std::min<u64>({lanes_.size(), numbers.size(), gpu_->most_lanes()}));
+  const unsigned lane_count = static_cast<unsigned>(std::min<u64>({lanes_.size(), numbers.size(), gpu_->most_lanes()}));
   if (!job_set_ || job_lanes_ != lane_count) {
     job_set_.reset();
     auto set = LaneSet::create(gpu_, {lane_count, memory_limit_, std::max(starts.most_areas(), 32u)});
@@ -342,7 +345,8 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
     (stream == lanes::Stream::kOut ? own.output : own.errors).take(bytes);
   };
   hooks.serve = [&](const Call& call, Cpu& cpu, memory::GuestMemory& memory) {
-    return processes.serve(call.request.job, call, cpu, memory, [&](u32 number) { return options_of(numbers[number]); });
+    return processes.serve(call.request.job, call, cpu, memory,
+                           [&](u32 number) { return options_of(numbers[number]); });
   };
   hooks.finished = [&](std::span<const u32> ended) {
     for (const u32 number : ended) {

@@ -4,7 +4,7 @@
 // table; a page of a group has one frame, in which the group's lanes lie interleaved by 8-byte words, so that lanes in
 // lockstep touch neighbouring words. Whether a lane has its own copy there, or still looks at the shared image or at
 // zeros, is in the lane's own page entry. Only the lanes of one group touch the group's tables, and the pools are made
-// for everyone.
+// for everyone. The slow half is in lane_memory_map.h, which users include.
 #pragma once
 
 #include "base/device.h"
@@ -229,7 +229,9 @@ class LaneMemory {
   KVRM_COLD Resolved resolve(u64 tagged, Access access);
 
   // --- the map and copies, as memory/guest_memory.h says ---
-  bool read(u64 address, void* to, u64 size) { return accessible(address, size, kRead) == size && peek(address, to, size); }
+  bool read(u64 address, void* to, u64 size) {
+    return accessible(address, size, kRead) == size && peek(address, to, size);
+  }
   bool write(u64 address, const void* from, u64 size) {
     return accessible(address, size, kWrite) == size && poke(address, from, size);
   }

@@ -327,8 +327,7 @@ inline void compare_exchange_common(u8* at, const void* expected, const void* de
         U128 wanted, replacement;
         __builtin_memcpy(&wanted, expected, sizeof(wanted));
         __builtin_memcpy(&replacement, desired, sizeof(replacement));
-        const U128 seen =
-            sync::compare_exchange_16<sync::kDevice>(reinterpret_cast<U128*>(at), wanted, replacement);
+        const U128 seen = sync::compare_exchange_16<sync::kDevice>(reinterpret_cast<U128*>(at), wanted, replacement);
         __builtin_memcpy(observed, &seen, sizeof(seen));
       }
   }

@@ -23,7 +23,7 @@ Result<GpuPointer> Gpu::open(int ordinal, const ProgressCallback& progress) {
   if (!kernel) return kernel.error();
   gpu->kernel = std::move(*kernel);
   for (const auto& [function, name] : {std::pair{&gpu->run, "kvrm_run"}, std::pair{&gpu->prepare, "kvrm_prepare"},
-                                       std::pair{&gpu->serve, "kvrm_serve"}}) {
+                                       std::pair{&gpu->decode, "kvrm_decode"}, std::pair{&gpu->serve, "kvrm_serve"}}) {
     auto found = gpu->kernel.module.function(name);
     if (!found) return found.error();
     *function = std::move(*found);

@@ -11,7 +11,7 @@ namespace kvrm::device::cuda {
 struct Gpu {
   ContextPointer context;
   Kernel kernel;
-  Function run, prepare, serve;
+  Function run, prepare, decode, serve;
   unsigned blocks = 0;  // of kBlockThreads threads, as many as are resident at once
 
   static constexpr unsigned kBlockThreads = 128;

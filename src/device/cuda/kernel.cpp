@@ -87,6 +87,15 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_prepare(const Launch* launch)
   if (lane < launch->lane_count) prepare_lane(*launch, lane);
 }
 
+// Before the first launch: every word that may be code. Later nobody writes there, so lanes need not agree who does.
+extern "C" __attribute__((nvptx_kernel)) void kvrm_decode(const Launch* launch) {
+  const kvrm::u64 step = kvrm::u64{warp::blocks()} * warp::block_size();
+  for (kvrm::u64 i = warp::block() * warp::block_size() + warp::thread(); i < launch->image_bytes / 4; i += step) {
+    const u32 word = memory::load_global<u32>(launch->images + i * 4);
+    interpreter::store_entry(&launch->decoded[i], interpreter::make_word_entry(word));
+  }
+}
+
 // Between launches: lane `number` does what the host asks of its memory, through the first slot of the mailbox, until
 // it gets a reply.
 extern "C" __attribute__((nvptx_kernel)) void kvrm_serve(const Launch* given, u32 number) {

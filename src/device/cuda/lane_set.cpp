@@ -68,17 +68,17 @@ Result<void> LaneSet::allocate() {
   auto room = context->memory();
   if (!room) return room.error();
   const u64 slab = kPageSize << group_shift_;
-  const u64 wanted = plan_.memory_limit > kMostFrameBytes / plan_.lanes ? kMostFrameBytes
-                                                                          : plan_.memory_limit * padded_lanes_;
+  const u64 wanted =
+      plan_.memory_limit > kMostFrameBytes / plan_.lanes ? kMostFrameBytes : plan_.memory_limit * padded_lanes_;
   const u64 frames = std::max<u64>(1, std::min<u64>(wanted, room->free / 10 * 7) / slab);
   // Tables for what the pool can hold, and some for every group.
   const u64 page_limit = plan_.memory_limit / kPageSize;
   const u64 tables_of_group = kUsualTables + divided_up(std::min(page_limit, frames), memory::kTablePages);
   const u64 table_bytes = memory::group_table_bytes(group_shift_);
   const u64 tables = std::min<u64>({groups_ * tables_of_group, groups_ * u64{kUsualTables} + 2 * frames,
-                               std::max<u64>(groups_ * u64{kUsualTables}, (u64{2} << 30) / table_bytes)});
-  directory_slots_ = std::bit_ceil(static_cast<u32>(
-      std::clamp<u64>(2 * tables_of_group, 64, std::max<u64>(256, (u64{1} << 22) / groups_))));
+                                    std::max<u64>(groups_ * u64{kUsualTables}, (u64{2} << 30) / table_bytes)});
+  directory_slots_ = std::bit_ceil(
+      static_cast<u32>(std::clamp<u64>(2 * tables_of_group, 64, std::max<u64>(256, (u64{1} << 22) / groups_))));
 
   struct Wish {
     DeviceBuffer* buffer;
@@ -125,10 +125,15 @@ Result<void> LaneSet::allocate() {
     *wish.buffer = std::move(*buffer);
   }
   memory::LaneWorld world{};
-  world.frames = {reinterpret_cast<u8*>(frames_.address()), slab, static_cast<u32>(frames), 0, 0,
+  world.frames = {reinterpret_cast<u8*>(frames_.address()),       slab, static_cast<u32>(frames), 0, 0,
                   reinterpret_cast<u32*>(frame_links_.address()), 0};
-  world.tables = {reinterpret_cast<u8*>(tables_.address()), table_bytes, static_cast<u32>(tables), 0, 0,
-                  reinterpret_cast<u32*>(table_links_.address()), 0};
+  world.tables = {reinterpret_cast<u8*>(tables_.address()),
+                  table_bytes,
+                  static_cast<u32>(tables),
+                  0,
+                  0,
+                  reinterpret_cast<u32*>(table_links_.address()),
+                  0};
   world.zeros = reinterpret_cast<const u8*>(zeros_.address());
   world.group_shift = group_shift_;
   world.directory_slots = directory_slots_;
@@ -136,9 +141,7 @@ Result<void> LaneSet::allocate() {
   return upload(world_.address(), &world, sizeof(world));
 }
 
-lanes::Mailbox LaneSet::host_mailbox() const {
-  return {flags_.as<u32>(), slots_.as<lanes::Slot>(), nullptr, kSlots};
-}
+lanes::Mailbox LaneSet::host_mailbox() const { return {flags_.as<u32>(), slots_.as<lanes::Slot>(), nullptr, kSlots}; }
 
 // The words in pinned memory: the ring's tail, and the cancel flag on a line of its own.
 lanes::OutputRing LaneSet::host_ring() const {
@@ -162,9 +165,12 @@ lanes::Launch LaneSet::describe() const {
   launch.decoded = reinterpret_cast<interpreter::WordEntry*>(decoded_.address());
   launch.mailbox = {reinterpret_cast<u32*>(flags_.address()), reinterpret_cast<lanes::Slot*>(slots_.address()),
                     reinterpret_cast<u32*>(counter(kFreeSlots)), kSlots};
-  launch.output = {reinterpret_cast<u64*>(ring_.address()), kRingBytes,
-                   lanes::kMostInRecord,                    reinterpret_cast<u64*>(words_.address()),
-                   reinterpret_cast<u64*>(counter(kRingHead)), reinterpret_cast<u64*>(counter(kKnownTail))};
+  launch.output = {reinterpret_cast<u64*>(ring_.address()),
+                   kRingBytes,
+                   lanes::kMostInRecord,
+                   reinterpret_cast<u64*>(words_.address()),
+                   reinterpret_cast<u64*>(counter(kRingHead)),
+                   reinterpret_cast<u64*>(counter(kKnownTail))};
   launch.jobs = reinterpret_cast<const lanes::LaunchJob*>(jobs_.address());
   launch.ends = reinterpret_cast<lanes::JobEnd*>(job_ends_.address());
   launch.next_job = reinterpret_cast<u32*>(counter(kNextJob));
@@ -214,7 +220,8 @@ Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput
     return done;
   if (auto done = allocate(start_areas_, starts.area_count() * sizeof(memory::Area), "the memory maps"); !done)
     return done;
-  if (auto done = allocate(start_pages_, starts.start_page_count() * sizeof(lanes::StartPage), "the memory maps"); !done)
+  if (auto done = allocate(start_pages_, starts.start_page_count() * sizeof(lanes::StartPage), "the memory maps");
+      !done)
     return done;
   const StartSet::Placed placed = starts.placed_at(
       {images_.address(), pages_.address(), start_areas_.address(), start_pages_.address(), names_.address()});
@@ -247,6 +254,13 @@ Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput
     if (!finished) return finished.error();
     finished_ = std::move(*finished);
   }
+  const lanes::Launch launch = describe();
+  if (auto done = upload(launch_.address(), &launch, sizeof(launch)); !done) return done;
+  constexpr unsigned kThreads = 256;
+  const unsigned most = 8 * static_cast<unsigned>(context->properties().multiprocessors);
+  const unsigned blocks = static_cast<unsigned>(std::clamp<u64>(divided_up(image_bytes_ / 4, kThreads), 1, most));
+  if (auto done = gpu_->decode.launch(stream_, {.grid = blocks, .block = kThreads}, launch_.address()); !done)
+    return done;
   return stream_.wait();
 }
 
@@ -256,8 +270,8 @@ bool LaneSet::drain_output(u64 until) {
   return drain_->position() >= until;
 }
 
-// Brings over the ends of the jobs that finished since the last time. They stay in `numbers` until all of their output is
-// here, which may take a moment: it may lie behind that of a lane in the middle of a write.
+// Brings over the ends of the jobs that finished since the last time. They stay in `numbers` until all of their output
+// is here, which may take a moment: it may lie behind that of a lane in the middle of a write.
 Result<void> LaneSet::collect_ends(const Hooks& hooks, u32& seen, std::vector<u32>& numbers, bool kernel_ended) {
   constexpr u32 kFew = 32;
   while (seen < job_count_) {

@@ -151,8 +151,8 @@ class LaneIo {
     const Stream stream = fd == 1 ? Stream::kOut : Stream::kError;
     for (;;) {
       const u64 before = lane_.output.done;
-      const bool all = write_output(launch_.output, lane_.job, stream, size, lane_.output,
-                                    [&](u64 offset) { return fill(offset); });
+      const bool all =
+          write_output(launch_.output, lane_.job, stream, size, lane_.output, [&](u64 offset) { return fill(offset); });
       if (all) return linux_abi::Transfer::kDone;
       if (lane_.output.done == before) {
         lane_.writing = size;
@@ -235,7 +235,8 @@ inline void Attendant::begin(u32 number) {
   lane_.stop = {};
   lane_.retired = lane_.kernel_calls = lane_.host_calls = 0;
   lane_.left = launch_.budget;
-  lane_.space.areas = memory::Areas(launch_.areas + u64{lane_.number} * launch_.area_capacity, 0, launch_.area_capacity);
+  lane_.space.areas =
+      memory::Areas(launch_.areas + u64{lane_.number} * launch_.area_capacity, 0, launch_.area_capacity);
   lane_.space.areas.assign(start.areas, start.area_count);
   load_registers(cpu_, start.registers);
   lane_.status = Status::kRunning;

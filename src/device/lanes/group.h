@@ -14,7 +14,8 @@ inline constexpr u32 kAttention = 32;  // steps between two looks at lanes that 
 // not replaced.
 inline bool find_window(const Launch& launch, const memory::LaneSpace& space, u64 pc, interpreter::CodeWindow& window) {
   const memory::Area* area = space.areas.find(pc);
-  if (!area || (area->flags & (memory::kAreaSource | memory::kAreaCommon | memory::kAreaTouched)) != memory::kAreaSource)
+  if (!area ||
+      (area->flags & (memory::kAreaSource | memory::kAreaCommon | memory::kAreaTouched)) != memory::kAreaSource)
     return false;
   if ((area->protection & (memory::kExecute | memory::kWrite)) != memory::kExecute) return false;
   const u64 offset = area->source - reinterpret_cast<u64>(launch.images);
@@ -92,7 +93,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   u64 left = lane.left;
   u64 deadline = lane.process.deadline;
   u64 retired_before = 0;  // by this launch, up to the last look at the lane's record
-  u64 retired = 0;         // since then
+  u64 retired = 0;  // since then
   const auto with_attendant = [&](auto work) {
     lane.retired += retired;
     lane.left = left;
@@ -130,8 +131,8 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
     if (runnable != 0) {
       // Where each stands: lanes with the same code at the same place may run together.
       Trap trap = Trap::kNone;
-      if (status == Status::kRunning && (window_changes != lane.space.changes ||
-                                         cpu.pc - window.start >= u64{window.words} * 4 || cpu.pc % 4 != 0)) {
+      if (status == Status::kRunning &&
+          (window_changes != lane.space.changes || cpu.pc - window.start >= u64{window.words} * 4 || cpu.pc % 4 != 0)) {
         window_changes = lane.space.changes;
         if (cpu.pc % 4 != 0 || !find_window(launch, lane.space, cpu.pc, window)) {
           trap = fetch_word(lane, cpu, memory, window);
