@@ -58,12 +58,12 @@ constexpr u64 group_table_bytes(u32 group_shift) {
 // What a lane knows of its memory.
 struct LaneSpace {
   LaneWorld* world;
-  u64* directory;      // the group's: block number + 1 above, table index below; 0: empty
+  u64* directory;  // the group's: block number + 1 above, table index below; 0: empty
   Areas areas;
-  u32 lane;            // in the group
-  u32 page_limit;      // private pages this lane may have
-  u32 private_pages;   // and has
-  u32 changes;         // counts changes of the map, for whoever remembers something about it
+  u32 lane;  // in the group
+  u32 page_limit;  // private pages this lane may have
+  u32 private_pages;  // and has
+  u32 changes;  // counts changes of the map, for whoever remembers something about it
 };
 
 // A few recent pages. Tags are page addresses; bit 0: not for reading, bit 1: not for writing.

@@ -9,8 +9,7 @@ namespace kvrm::memory {
 #if defined(__NVPTX__)
 class Peers {
  public:
-  KVRM_INLINE Peers(const void* thing, u32)
-      : mask_(warp::match(warp::active_mask(), reinterpret_cast<u64>(thing))) {}
+  KVRM_INLINE Peers(const void* thing, u32) : mask_(warp::match(warp::active_mask(), reinterpret_cast<u64>(thing))) {}
   KVRM_INLINE bool first() const { return static_cast<u32>(__builtin_ctz(mask_)) == warp::lane(); }
   KVRM_INLINE u32 lanes() const { return mask_; }
   KVRM_INLINE void sync() const { warp::sync(mask_); }

@@ -25,7 +25,11 @@ struct Machine {
   Cpu cpu{};
 
   cuda::StartSet::Contents contents() const {
-    return {.cpu = cpu, .areas = space->source_areas(), .pages = space->private_pages(), .process = {}, .stats = {},
+    return {.cpu = cpu,
+            .areas = space->source_areas(),
+            .pages = space->private_pages(),
+            .process = {},
+            .stats = {},
             .program = {}};
   }
 };
@@ -39,9 +43,10 @@ std::string text_of(const Cpu& cpu) {
   std::ostringstream text;
   text << std::hex;
   for (u32 i = 0; i < kGeneralSlots; ++i) text << 'x' << std::dec << i << ' ' << std::hex << cpu.x[i] << '\n';
-  for (u32 i = 0; i < 32; ++i) text << 'q' << std::dec << i << ' ' << std::hex << cpu.q[i].hi << ' ' << cpu.q[i].lo << '\n';
-  text << "pc " << cpu.pc << " nzcv " << pack_nzcv(cpu) << " fpsr " << cpu.fpsr << " clock " << cpu.clock_ns << " exclusive "
-       << cpu.exclusive_size << '\n';
+  for (u32 i = 0; i < 32; ++i)
+    text << 'q' << std::dec << i << ' ' << std::hex << cpu.q[i].hi << ' ' << cpu.q[i].lo << '\n';
+  text << "pc " << cpu.pc << " nzcv " << pack_nzcv(cpu) << " fpsr " << cpu.fpsr << " clock " << cpu.clock_ns
+       << " exclusive " << cpu.exclusive_size << '\n';
   return text.str();
 }
 
@@ -141,7 +146,8 @@ void run_random_programs(Lanes kind, u32 group_shift, u32 groups, u64 first, u64
   for (u64 seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const SimulatedDevice::Plan plan{.group_shift = group_shift, .groups = groups, .frames = 64 * groups, .tables = 8 * groups};
+    const SimulatedDevice::Plan plan{
+        .group_shift = group_shift, .groups = groups, .frames = 64 * groups, .tables = 8 * groups};
     SimulatedDevice::Run run;
     run.kind = kind;
     run.turn = below(random, 2) == 0 ? 1 + u32(below(random, 40)) : 8192;
@@ -195,7 +201,8 @@ TEST(Kernel, AReplacedWordOfSharedCode) {
   compare({.group_shift = 2}, {}, build, 100, 1);
 }
 
-// Lanes that see the same decoded words through windows of the same length but another start, as mprotect can make them.
+// Lanes that see the same decoded words through windows of the same length but another start, as mprotect can make
+// them.
 TEST(Kernel, WindowsThatOverlap) {
   Words words(4 * kPageSize / 4, kNop);
   words[kPageSize / 4] = subs_imm(4, 4, 1);
@@ -221,7 +228,8 @@ TEST(Kernel, WhereCodeCannotBeFetched) {
     Machine machine;
     EXPECT_TRUE(machine.space->map_image(kProgram, kPageSize, 5, image, 0));
     EXPECT_TRUE(machine.space->map(kDataAt, kPageSize, 3));
-    const u64 targets[] = {0, kProgram + 2, kDataAt, u64{1} << 48, ~u64{3}, kProgram + 4, u64{1} << 60, kProgram + kPageSize};
+    const u64 targets[] = {0,       kProgram + 2, kDataAt,      u64{1} << 48,
+                           ~u64{3}, kProgram + 4, u64{1} << 60, kProgram + kPageSize};
     machine.cpu.x[1] = targets[lane];
     machine.cpu.pc = kProgram;
     return machine;

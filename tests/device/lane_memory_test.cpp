@@ -84,7 +84,8 @@ TEST(LaneMemory, ALaneHasItsLimitAndThePoolItsOwn) {
   SimulatedWorld world({.group_shift = 1, .groups = 2, .frames = 6, .tables = 8, .directory_slots = 4});
   LaneGroup first(world, 0, 4), second(world, 1, 4);
   u64 value = 7;
-  for (auto* memory : {&first[0], &first[1], &second[0]}) ASSERT_TRUE(memory->map(kBase, 16 * kPageSize, kRead | kWrite));
+  for (auto* memory : {&first[0], &first[1], &second[0]})
+    ASSERT_TRUE(memory->map(kBase, 16 * kPageSize, kRead | kWrite));
   const auto store = [&](LaneGuestMemory& memory, u64 page) {
     return memory.lane().write_slow(kBase + page * kPageSize, &value, sizeof value).trap;
   };

@@ -61,8 +61,8 @@ class SimulatedWorld {
     // What was never used may hold anything.
     std::memset(frames_.as(), 0xa5, frames_.size());
     world_.frames = {frames_.as(), memory::kPageSize << plan.group_shift, plan.frames, 0, 0, frame_links_.data(), 0};
-    world_.tables = {tables_.as(), memory::group_table_bytes(plan.group_shift), plan.tables, 0, 0, table_links_.data(),
-                     0};
+    world_.tables = {
+        tables_.as(), memory::group_table_bytes(plan.group_shift), plan.tables, 0, 0, table_links_.data(), 0};
     world_.zeros = zeros_.as();
     world_.group_shift = plan.group_shift;
     world_.directory_slots = plan.directory_slots;
@@ -187,9 +187,7 @@ class SimulatedDevice {
   const lanes::JobEnd& end(u32 number) const { return ends_[number]; }
   // Jobs in the order of their ends, since the beginning.
   const std::vector<u32>& finished() const { return order_; }
-  const std::string& output(u32 job, lanes::Stream stream = lanes::Stream::kOut) {
-    return outputs_[{job, stream}];
-  }
+  const std::string& output(u32 job, lanes::Stream stream = lanes::Stream::kOut) { return outputs_[{job, stream}]; }
 
  private:
   bool drain(u64 until) {

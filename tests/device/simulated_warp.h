@@ -20,7 +20,7 @@ class Patience {
  public:
   virtual ~Patience() = default;
   virtual void wait(const std::atomic<u32>& word, u32 seen) = 0;  // until the word is another
-  virtual void wake(std::atomic<u32>& word) = 0;                  // the word has changed
+  virtual void wake(std::atomic<u32>& word) = 0;  // the word has changed
   virtual void pause() = 0;
 };
 

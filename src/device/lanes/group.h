@@ -113,7 +113,10 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
 
   for (u32 step = 1;; ++step) {
     if (status == Status::kStopped && !out_of_jobs && !cancelled) {
-      with_attendant([&] { out_of_jobs = !attendant.next_job(); });
+      // The host's answer may have cancelled a job before the lanes look at the flag: no other begins then.
+      with_attendant([&] {
+        out_of_jobs = (lane.job != kNoJob && lane.stop.kind == StopKind::kCancelled) || !attendant.next_job();
+      });
     }
     const u32 runnable = warp.ballot(status == Status::kRunning);
     const u32 alive = warp.ballot(status != Status::kStopped);
@@ -153,8 +156,8 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
       if (choice.mine) {
         if (trap == Trap::kNone && common_turn != 0) {
           const interpreter::TurnEnd end = interpreter::run_turn<typename Warp::Together>(
-              home, window.start, window.words, window.entries, static_cast<u32>(index),
-              common_turn, choice.lanes, choice.lanes == runnable);
+              home, window.start, window.words, window.entries, static_cast<u32>(index), common_turn, choice.lanes,
+              choice.lanes == runnable);
           trap = end.trap;
           ran = end.retired;
           cpu.clock_ns += ran;
