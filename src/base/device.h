@@ -275,10 +275,24 @@ KVRM_INLINE T fetch_max(T* at, detail::Value<T> operand) {
     seen = found;
   }
 }
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define KVRM_FENCE_WORD
+#endif
+#endif
+#if defined(KVRM_FENCE_WORD)
+// The thread sanitizer does not know fences. A word that all of them change gives it the same order.
+inline u32 fence_word = 0;
+template <Order, Scope>
+KVRM_INLINE void fence() {
+  __atomic_fetch_add(&fence_word, 1, __ATOMIC_ACQ_REL);
+}
+#else
 template <Order kOrder, Scope>
 KVRM_INLINE void fence() {
   __atomic_thread_fence(detail::builtin_order(kOrder));
 }
+#endif
 
 #if defined(__x86_64__)
 inline constexpr bool kHasExchange16 = true;

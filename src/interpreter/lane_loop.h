@@ -11,7 +11,6 @@ struct CodeWindow {
   u64 start;
   u32 words;
   WordEntry* entries;  // one more than words may be read
-  const u8* bytes;     // the words themselves
 };
 
 // Rows whose meaning can fail.
@@ -24,7 +23,6 @@ KVRM_INLINE WordEntry load_entry(const WordEntry* at) {
   asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(word), "=r"(handler), "=r"(low), "=r"(high) : "l"(at));
   return {word, handler, u64{high} << 32 | low};
 }
-// Lanes that decode the same word write the same entry.
 KVRM_INLINE void store_entry(WordEntry* at, const WordEntry& entry) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
                :
@@ -162,12 +160,7 @@ leave:
 // leaves pc at the next instruction, and so does SVC.
 KVRM_INLINE Trap run_one(Cpu& cpu, memory::LaneMemory& memory, const CodeWindow& window) {
   const u64 pc = cpu.pc;
-  WordEntry* const place = window.entries + (pc - window.start) / 4;
-  WordEntry entry = load_entry(place);
-  if (entry.handler == kHandleUndecoded) {
-    entry = make_word_entry(memory::load_global<u32>(window.bytes + (pc - window.start)));
-    store_entry(place, entry);
-  }
+  const WordEntry entry = load_entry(window.entries + (pc - window.start) / 4);
   if (entry.handler == kHandleUndefined) return Trap::kUndefined;
   const isa::Row row = entry.handler == kHandleCold ? static_cast<isa::Row>(entry.operands) : isa::decode(entry.word);
   const Trap trap = run_cold(cpu, memory, row, entry.word);

@@ -42,9 +42,10 @@ struct LaneWorld {
   u32 directory_slots;   // of a group, a power of two
 };
 
+// One word, since lanes join and leave while others do: below the frame's index + 1, or 0 if there is none; above a bit
+// for each lane that has its copy there.
 struct GroupPage {
-  u32 frame;   // index + 1; 0: none yet
-  u32 owners;  // a bit for each lane that has its copy there
+  u64 state;
 };
 // Behind it: the lanes' entries, [page][lane].
 struct GroupTable {
@@ -57,12 +58,12 @@ constexpr u64 group_table_bytes(u32 group_shift) {
 // What a lane knows of its memory.
 struct LaneSpace {
   LaneWorld* world;
-  u64* directory;      // the group's: block number + 1 above, table index below; 0: empty
+  u64* directory;  // the group's: block number + 1 above, table index below; 0: empty
   Areas areas;
-  u32 lane;            // in the group
-  u32 page_limit;      // private pages this lane may have
-  u32 private_pages;   // and has
-  u32 changes;         // counts changes of the map, for whoever remembers something about it
+  u32 lane;  // in the group
+  u32 page_limit;  // private pages this lane may have
+  u32 private_pages;  // and has
+  u32 changes;  // counts changes of the map, for whoever remembers something about it
 };
 
 // A few recent pages. Tags are page addresses; bit 0: not for reading, bit 1: not for writing.
@@ -277,6 +278,7 @@ class LaneMemory {
   template <class Visit>
   void for_each_entry(u64 address, u64 size, Visit visit);
   bool make_private(u64& entry, GroupPage& page);
+  void join(GroupPage& page, u32 lanes);
   void drop(u64& entry, GroupPage& page);
   void note_private(u64 address);
   void map_changed();

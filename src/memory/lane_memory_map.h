@@ -9,9 +9,9 @@ namespace kvrm::memory {
 #if defined(__NVPTX__)
 class Peers {
  public:
-  KVRM_INLINE explicit Peers(const void* thing)
-      : mask_(warp::match(warp::active_mask(), reinterpret_cast<u64>(thing))) {}
+  KVRM_INLINE Peers(const void* thing, u32) : mask_(warp::match(warp::active_mask(), reinterpret_cast<u64>(thing))) {}
   KVRM_INLINE bool first() const { return static_cast<u32>(__builtin_ctz(mask_)) == warp::lane(); }
+  KVRM_INLINE u32 lanes() const { return mask_; }
   KVRM_INLINE void sync() const { warp::sync(mask_); }
 
  private:
@@ -20,9 +20,13 @@ class Peers {
 #else
 class Peers {
  public:
-  explicit Peers(const void*) {}
+  Peers(const void*, u32 lane) : mask_(1u << lane) {}
   bool first() const { return true; }
+  u32 lanes() const { return mask_; }
   void sync() const {}
+
+ private:
+  u32 mask_;
 };
 #endif
 
@@ -53,7 +57,7 @@ inline LaneMemory::Slot LaneMemory::find_slot(u64 page_number, bool make) {
 // that want the same does it; another may still be faster, and with another block.
 inline u64 LaneMemory::make_table(u64* at, u64 block) {
   LaneWorld& world = *space_->world;
-  const Peers peers(at);
+  const Peers peers(at, space_->lane);
   if (peers.first()) {
     const u32 made = world.tables.allocate();
     const u64 mine = (block + 1) << 32 | made;
@@ -105,23 +109,38 @@ void LaneMemory::for_each_entry(u64 address, u64 size, Visit visit) {
   }
 }
 
+// Makes lanes owners of the page's frame, which is allocated if there is none. Without memory nothing happens.
+inline void LaneMemory::join(GroupPage& page, u32 lanes) {
+  SlabPool& frames = space_->world->frames;
+  u32 fresh = SlabPool::kNone;
+  u64 seen = sync::load<sync::kRelaxed, sync::kDevice>(&page.state);
+  for (;;) {
+    if (static_cast<u32>(seen) == 0 && fresh == SlabPool::kNone) {
+      fresh = frames.allocate();
+      if (fresh == SlabPool::kNone) {
+        // Perhaps another lane had more luck.
+        seen = sync::load<sync::kRelaxed, sync::kDevice>(&page.state);
+        if (static_cast<u32>(seen) == 0) return;
+      }
+    }
+    const u64 wanted = (static_cast<u32>(seen) != 0 ? seen : u64{fresh} + 1) | u64{lanes} << 32;
+    const u64 found = sync::compare_exchange<sync::kRelaxed, sync::kDevice>(&page.state, seen, wanted);
+    if (found == seen) break;
+    seen = found;
+  }
+  if (fresh != SlabPool::kNone && static_cast<u32>(seen) != 0) frames.release(fresh);
+}
+
 // A copy of its own for the lane. The group's lanes that ask for the same page together get it together.
 inline bool LaneMemory::make_private(u64& entry, GroupPage& page) {
   LaneWorld& world = *space_->world;
   if (space_->private_pages >= space_->page_limit) return false;
-  const Peers peers(&page);
-  if (peers.first() && sync::load<sync::kRelaxed, sync::kDevice>(&page.frame) == 0) {
-    const u32 frame = world.frames.allocate();
-    if (frame != SlabPool::kNone &&
-        sync::compare_exchange<sync::kRelaxed, sync::kDevice>(&page.frame, 0u, frame + 1) != 0) {
-      world.frames.release(frame);
-    }
-  }
+  const Peers peers(&page, space_->lane);
+  if (peers.first()) join(page, peers.lanes());
   peers.sync();
-  const u32 frame = sync::load<sync::kRelaxed, sync::kDevice>(&page.frame);
-  if (frame == 0) return false;
-  sync::fetch_or<sync::kRelaxed, sync::kDevice>(&page.owners, 1u << space_->lane);
-  u8* const first = world.frames.at(frame - 1) + space_->lane * u64{8};
+  const u64 state = sync::load<sync::kRelaxed, sync::kDevice>(&page.state);
+  if (!(state >> 32 >> space_->lane & 1)) return false;
+  u8* const first = world.frames.at(static_cast<u32>(state) - 1) + space_->lane * u64{8};
   const u64 copy = reinterpret_cast<u64>(first) | world.group_shift;
   const u64 old = entry & kEntryAddress;
   for (u32 i = 0; i < kPageWords; ++i) {
@@ -133,15 +152,21 @@ inline bool LaneMemory::make_private(u64& entry, GroupPage& page) {
   return true;
 }
 
+// Whoever drops pages has a fence before: what this lane wrote comes before what the frame's next owner writes.
 inline void LaneMemory::drop(u64& entry, GroupPage& page) {
   if (entry & kEntryPrivate) {
-    const u32 mine = 1u << space_->lane;
     --space_->private_pages;
-    // The last owner gives the frame back.
-    if (sync::fetch_and<sync::kRelaxed, sync::kDevice>(&page.owners, ~mine) == mine) {
-      const u32 frame = sync::load<sync::kRelaxed, sync::kDevice>(&page.frame);
-      sync::store<sync::kRelaxed, sync::kDevice>(&page.frame, 0u);
-      space_->world->frames.release(frame - 1);
+    u64 seen = sync::load<sync::kRelaxed, sync::kDevice>(&page.state);
+    for (;;) {
+      const u64 others = seen & ~(u64{1} << (32 + space_->lane));
+      const u64 rest = others >> 32 != 0 ? others : 0;
+      const u64 found = sync::compare_exchange<sync::kRelaxed, sync::kDevice>(&page.state, seen, rest);
+      if (found == seen) {
+        // The last owner gives the frame back.
+        if (rest == 0) space_->world->frames.release(static_cast<u32>(seen) - 1);
+        break;
+      }
+      seen = found;
     }
   }
   entry = 0;
@@ -175,7 +200,8 @@ inline LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   if (!(entry & kEntryRead)) tag |= 1;
   if (!(entry & kEntryPrivate) || !(entry & kEntryWrite)) tag |= 2;
   if (entry & kEntryCommon) tag |= 3;
-  recent_[detail::recent_slot(address)] = {tag, page};
+  // A fetch must not push out the page that the instruction is about to access: that instruction would never get done.
+  if (access != Access::kExecute) recent_[detail::recent_slot(address)] = {tag, page};
   return {Trap::kNone, page, entry};
 }
 
@@ -406,6 +432,7 @@ inline bool LaneMemory::map(u64 address, u64 size, u32 protection) {
 
 inline void LaneMemory::unmap(u64 address, u64 size) {
   if (!space_->areas.unmap(address, size)) return;
+  sync::fence<sync::kAcqRel, sync::kDevice>();
   for_each_entry(address, size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
   map_changed();
 }
@@ -425,6 +452,7 @@ inline bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
   if (!space_->areas.may_move(from, from_size, to, to_size) || !space_->areas.has_room()) return false;
   unmap(to, to_size);
   const u64 kept = from_size < to_size ? from_size : to_size;
+  sync::fence<sync::kAcqRel, sync::kDevice>();
   bool whole = true;
   for_each_entry(from, kept, [&](u64 address, u64& entry, GroupPage& page) {
     const Slot target = find_slot((address - from + to) >> kPageShift, true);
@@ -435,7 +463,10 @@ inline bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
     *target.entry = entry & ~kEntryPrivate;
     if (entry & kEntryPrivate) {
       --space_->private_pages;  // one comes, one goes
-      whole &= make_private(*target.entry, *target.page);
+      if (!make_private(*target.entry, *target.page)) {
+        *target.entry = 0;
+        whole = false;
+      }
       ++space_->private_pages;
     }
     drop(entry, page);
@@ -448,12 +479,14 @@ inline bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
 
 inline bool LaneMemory::discard(u64 address, u64 size) {
   if (!valid_range(address, size)) return false;
+  sync::fence<sync::kAcqRel, sync::kDevice>();
   for_each_entry(address, size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
   map_changed();
   return is_mapped(address, size);
 }
 
 inline void LaneMemory::clear() {
+  sync::fence<sync::kAcqRel, sync::kDevice>();
   for_each_table([&](u64, GroupTable& table) {
     u64* entry = reinterpret_cast<u64*>(&table + 1) + space_->lane;
     for (u32 i = 0; i < kTablePages; ++i, entry += u64{1} << space_->world->group_shift) {

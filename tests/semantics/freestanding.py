@@ -22,12 +22,12 @@ import compilers
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 ROOMS = ("base", "isa", "semantics")
-MEMORY_HEADERS = ("page.h", "areas.h", "policy.h", "flat.h", "paged.h")
+MEMORY_HEADERS = "page.h areas.h policy.h flat.h paged.h slab_pool.h lane_memory.h lane_memory_map.h".split()
+INTERPRETER_HEADERS = ("hot_rows.h", "word_entry.h", "cold_rows.h", "lane_loop.h")
 LINUX_HEADERS = (
     "abi.h errors.h layout.h protection.h random.h times.h lane_process.h lane_context.h lane_map.h lane_pages.h lane_time.h "
     "lane_identity.h lane_system.h lane_vectors.h lane_files.h lane_calls.h"
 ).split()
-DEVICE_HEADERS = ("mailbox.h", "output_ring.h")
 # What is instantiated down to PTX: every row of the table, every call a lane answers by itself, every way it has to
 # speak to others.
 INSTANTIATED = ("every_row.cpp", "every_call.cpp", "every_exchange.cpp")
@@ -40,7 +40,8 @@ def freestanding_headers():
     found = [path for room in ROOMS for path in (SOURCE / "src" / room).glob("*.h")]
     found += [SOURCE / "src/memory" / name for name in MEMORY_HEADERS]
     found += [SOURCE / "src/linux" / name for name in LINUX_HEADERS]
-    found += [SOURCE / "src/device/lanes" / name for name in DEVICE_HEADERS]
+    found += [SOURCE / "src/interpreter" / name for name in INTERPRETER_HEADERS]
+    found += (SOURCE / "src/device/lanes").glob("*.h")
     names = sorted(path.relative_to(SOURCE / "src").as_posix() for path in found)
     return [name for name in names if name not in HOSTED]
 

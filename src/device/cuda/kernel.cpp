@@ -91,8 +91,7 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_prepare(const Launch* launch)
 extern "C" __attribute__((nvptx_kernel)) void kvrm_decode(const Launch* launch) {
   const kvrm::u64 step = kvrm::u64{warp::blocks()} * warp::block_size();
   for (kvrm::u64 i = warp::block() * warp::block_size() + warp::thread(); i < launch->image_bytes / 4; i += step) {
-    const u32 word = memory::load_global<u32>(launch->images + i * 4);
-    interpreter::store_entry(&launch->decoded[i], interpreter::make_word_entry(word));
+    decode_image_word(*launch, i);
   }
 }
 

@@ -22,7 +22,6 @@ inline bool find_window(const Launch& launch, const memory::LaneSpace& space, u6
   if (offset >= launch.image_bytes) return false;
   window.start = area->start;
   window.words = static_cast<u32>((area->end - area->start) / 4);
-  window.bytes = reinterpret_cast<const u8*>(area->source);
   window.entries = launch.decoded + offset / 4;
   return true;
 }
@@ -46,13 +45,19 @@ inline Trap fetch_word(Lane& lane, Cpu& cpu, memory::LaneMemory& memory, interpr
         const interpreter::WordEntry entry = interpreter::make_word_entry(word);
         interpreter::store_entry(&lane.word[0], entry);
       }
-      window = {cpu.pc, 1, lane.word, at};
+      window = {cpu.pc, 1, lane.word};
       return Trap::kNone;
     }
   }
   cpu.fault_address = cpu.pc;
   cpu.fault_access = static_cast<u32>(Access::kExecute);
   return trap;
+}
+
+// Once for each word of the images, before anything runs: while lanes run together, what they run must not change.
+inline void decode_image_word(const Launch& launch, u64 index) {
+  interpreter::store_entry(&launch.decoded[index],
+                           interpreter::make_word_entry(memory::load_global<u32>(launch.images + index * 4)));
 }
 
 // The first look at a lane's record: nothing is in it yet.
@@ -100,7 +105,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
     deadline = lane.process.deadline;
   };
 
-  interpreter::CodeWindow window{0, 0, nullptr, nullptr};
+  interpreter::CodeWindow window{0, 0, nullptr};
   u32 window_changes = ~lane.space.changes;
   u32 since_poll = 0;
   bool cancelled = false;
@@ -108,7 +113,10 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
 
   for (u32 step = 1;; ++step) {
     if (status == Status::kStopped && !out_of_jobs && !cancelled) {
-      with_attendant([&] { out_of_jobs = !attendant.next_job(); });
+      // The host's answer may have cancelled a job before the lanes look at the flag: no other begins then.
+      with_attendant([&] {
+        out_of_jobs = (lane.job != kNoJob && lane.stop.kind == StopKind::kCancelled) || !attendant.next_job();
+      });
     }
     const u32 runnable = warp.ballot(status == Status::kRunning);
     const u32 alive = warp.ballot(status != Status::kStopped);
@@ -118,7 +126,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
     if (runnable != alive && (runnable == 0 || step % kAttention == 0)) {
       if (status != Status::kRunning && status != Status::kStopped) with_attendant([&] { attendant.attend(); });
       if (runnable == 0) {
-        since_poll += launch.turn / 64;
+        since_poll += launch.turn / 64 + 1;
         warp.pause();
       }
     }
@@ -135,10 +143,12 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
         }
       }
       // A lane that cannot fetch stands alone.
-      const u64 place = trap != Trap::kNone ? reinterpret_cast<u64>(&lane) | 1
-                                            : reinterpret_cast<u64>(window.entries + (cpu.pc - window.start) / 4);
-      const Choice choice = choose(warp, status == Status::kRunning, runnable, place, window.words, cpu.x[kSpSlot],
-                                   step, launch.meet != 0);
+      const u64 index = (cpu.pc - window.start) / 4;
+      const u64 place = trap != Trap::kNone
+                            ? reinterpret_cast<u64>(&lane) | 1
+                            : reinterpret_cast<u64>(window.entries) + index * sizeof(interpreter::WordEntry);
+      const Choice choice = choose(warp, status == Status::kRunning, runnable, place, index << 32 | window.words,
+                                   cpu.x[kSpSlot], step, launch.meet != 0);
       u64 turn = left < launch.turn ? left : launch.turn;
       if (deadline > cpu.clock_ns && deadline - cpu.clock_ns < turn) turn = deadline - cpu.clock_ns;
       const u32 common_turn = warp.reduce_min(choice.mine ? static_cast<u32>(turn) : ~0u);
@@ -146,8 +156,8 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
       if (choice.mine) {
         if (trap == Trap::kNone && common_turn != 0) {
           const interpreter::TurnEnd end = interpreter::run_turn<typename Warp::Together>(
-              home, window.start, window.words, window.entries, static_cast<u32>((cpu.pc - window.start) / 4),
-              common_turn, choice.lanes, choice.lanes == runnable);
+              home, window.start, window.words, window.entries, static_cast<u32>(index), common_turn, choice.lanes,
+              choice.lanes == runnable);
           trap = end.trap;
           ran = end.retired;
           cpu.clock_ns += ran;

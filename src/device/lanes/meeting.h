@@ -1,7 +1,8 @@
 // Who of a group runs next. Lanes that have drifted apart meet again where the deepest of them waits for the others:
 // among the runnable lanes the one with the deepest stack, then with the smallest pc, leads, and all lanes at its place
 // run with it. `place` is where the lane's next word is decoded: lanes that run different code at one address do not
-// meet. So that a lane that spins for another cannot starve it, every runnable lane leads once in a while.
+// meet. Nor do lanes that see different stretches of the same code: `window` is where in its stretch a lane is, and how
+// long it is. So that a lane that spins for another cannot starve it, every runnable lane leads once in a while.
 //
 // Warp is a class with the cross-lane operations of the group (base/warp.h on a GPU, simulated in tests): ballot(bool),
 // shuffle(u32 or u64, from), reduce_min(u32). All lanes of the group call these functions together.
@@ -20,13 +21,13 @@ struct Choice {
 };
 
 template <class Warp>
-KVRM_INLINE Choice choose(const Warp& warp, bool runnable, u32 all_runnable, u64 place, u32 words, u64 sp, u32 step,
+KVRM_INLINE Choice choose(const Warp& warp, bool runnable, u32 all_runnable, u64 place, u64 window, u64 sp, u32 step,
                           bool meet) {
-  // Those at the leader's place, with as much code before them.
+  // Those at the leader's place, with the same code before and behind them.
   const auto with = [&](u32 leader) -> Choice {
     const u64 leading = warp.shuffle(place, leader);
-    const u32 leading_words = warp.shuffle(words, leader);
-    const bool mine = runnable && place == leading && words == leading_words;
+    const u64 leading_window = warp.shuffle(window, leader);
+    const bool mine = runnable && place == leading && window == leading_window;
     return {leader, warp.ballot(mine), mine};
   };
   const Choice first = with(static_cast<u32>(__builtin_ctz(all_runnable)));

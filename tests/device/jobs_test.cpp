@@ -1,0 +1,266 @@
+// Jobs streamed through lanes by the kernel's own code: refill, ends, output, calls to the host, cancel.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "../machine/words.h"
+#include "lane_guest_memory.h"
+#include "operations.h"
+#include "simulated_device.h"
+
+namespace kvrm::device::test {
+namespace {
+
+using namespace kvrm::test;  // NOLINT(google-build-using-namespace)
+using cuda::Call;
+using lanes::Outcome;
+using lanes::OutcomeKind;
+using lanes::StopKind;
+using memory::GuestMemory;
+using memory::kPageSize;
+
+constexpr u64 kProgram = 0x400000, kScratch = 0x500000, kScratchBytes = 8 * kPageSize;
+constexpr u64 kGetcwd = 17;  // only the host can answer it
+
+// Reads stdin, counts as long as each byte says, adds the count to a word of a page that depends on it and that must
+// still be zero, writes stdin to stdout, asks the host for the folder, and exits with the count and the answer.
+const Words kEcho = {
+    0xd2a00a13,  //     mov x19, #0x500000
+    0xd2800000,  //     mov x0, #0
+    0xaa1303e1,  //     mov x1, x19
+    0xd2880002,  //     mov x2, #0x4000
+    0xd28007e8,  //     mov x8, #63 (read)
+    0xd4000001,  //     svc #0
+    0xaa0003f4,  //     mov x20, x0
+    0xd2800015,  //     mov x21, #0
+    0xaa1403e3,  //     mov x3, x20
+    0xb4000103,  // 1:  cbz x3, 3f
+    0xd1000463,  //     sub x3, x3, #1
+    0x38636a64,  //     ldrb w4, [x19, x3]
+    0x92400885,  //     and x5, x4, #7
+    0x910006b5,  // 2:  add x21, x21, #1
+    0xf10004a5,  //     subs x5, x5, #1
+    0x54ffffc5,  //     b.pl 2b
+    0x17fffff9,  //     b 1b
+    0x924006a6,  // 3:  and x6, x21, #3
+    0xd374ccc6,  //     lsl x6, x6, #12
+    0x8b060267,  //     add x7, x19, x6
+    0xf947fce5,  //     ldr x5, [x7, #4088]
+    0x8b0502b5,  //     add x21, x21, x5
+    0xf907fcf5,  //     str x21, [x7, #4088]
+    0xd2800020,  //     mov x0, #1
+    0xaa1303e1,  //     mov x1, x19
+    0xaa1403e2,  //     mov x2, x20
+    0xd2800808,  //     mov x8, #64 (write)
+    0xd4000001,  //     svc #0
+    0x91401260,  //     add x0, x19, #4, lsl #12
+    0xd2800801,  //     mov x1, #64
+    0xd2800228,  //     mov x8, #17 (getcwd)
+    0xd4000001,  //     svc #0
+    0x8b0002a0,  //     add x0, x21, x0
+    0xd2800ba8,  //     mov x8, #93 (exit)
+    0xd4000001,  //     svc #0
+};
+// Writes 3,000 bytes again and again.
+const Words kChatter = {
+    0xd2a00a01,     // 0:  mov x1, #0x500000
+    movz(0, 1),     //
+    movz(2, 3000),  //
+    movz(8, 64),    //     write
+    svc(0),         //
+    b(-5),          //
+};
+// Asks the host for ever.
+const Words kAsking = {0xd2a00a00, movz(1, 64), movz(8, u32(kGetcwd)), svc(0), b(-4)};
+const Words kEndless = {add_imm(0, 0, 1), b(-1)};
+// Writes to one page after the other until there is none left.
+const Words kGreedy = {
+    0xd2a00a01,  //     mov x1, #0x500000
+    0xf9000020,  // 0:  str x0, [x1]
+    0x91400421,  //     add x1, x1, #1, lsl #12
+    b(-2),       //
+};
+
+cuda::StartSet::Contents program(const Words& words, memory::AddressSpace& space) {
+  const auto image = std::make_shared<memory::Image>(
+      std::span(reinterpret_cast<const u8*>(words.data()), words.size() * sizeof(words[0])));
+  EXPECT_TRUE(space.map_image(kProgram, image->padded_size(), memory::kRead | memory::kExecute, image, 0));
+  EXPECT_TRUE(space.map(kScratch, kScratchBytes, memory::kRead | memory::kWrite));
+  cuda::StartSet::Contents contents;
+  contents.cpu.pc = kProgram;
+  contents.is_process = true;
+  contents.areas = space.source_areas();
+  contents.process.standard[0] = linux_abi::kStandardOpen | linux_abi::kStandardReads;
+  contents.process.standard[1] = contents.process.standard[2] = linux_abi::kStandardOpen | linux_abi::kStandardWrites;
+  return contents;
+}
+u32 add_program(cuda::StartSet& starts, const Words& words) {
+  memory::AddressSpace space(u64{1} << 20);
+  return starts.add(program(words, space));
+}
+
+// Answers getcwd with the job's number and kills what faults.
+Outcome serve(const Call& call, Cpu& cpu, GuestMemory& memory) {
+  if (call.request.kind == lanes::RequestKind::kFault) return {.kind = OutcomeKind::kSignal, .code = 9};
+  EXPECT_EQ(cpu.x[8], kGetcwd);
+  const u64 job = call.request.job;
+  EXPECT_TRUE(memory.write(cpu.x[0], &job, sizeof job));
+  cpu.x[0] = job;
+  return {};
+}
+
+std::string random_input(Random& random, u64 longest) {
+  std::string input(below(random, below(random, 4) == 0 ? longest : longest / 10 + 1), ' ');
+  for (char& c : input) c = char(random());
+  return input;
+}
+
+u64 count_of(const std::string& input) {
+  u64 count = 0;
+  for (const char c : input) count += (u8(c) & 7) + 1u;
+  return count;
+}
+
+void stream_jobs(Lanes kind, const SimulatedDevice::Plan& plan, u32 job_count, u64 longest, u64 seed) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  SimulatedDevice device(plan);
+  cuda::StartSet starts;
+  const u32 echo = add_program(starts, kEcho);
+  std::vector<SimulatedDevice::Job> jobs;
+  for (u32 i = 0; i < job_count; ++i) jobs.push_back({echo, random_input(random, longest)});
+  device.place(starts, jobs);
+  device.run({.kind = kind, .seed = seed, .turn = 1 + u32(below(random, 500)), .meet = seed % 3 != 0, .serve = serve});
+
+  EXPECT_EQ(device.finished().size(), job_count);
+  EXPECT_EQ(std::set(device.finished().begin(), device.finished().end()).size(), job_count);
+  for (u32 i = 0; i < job_count; ++i) {
+    const lanes::JobEnd& end = device.end(i);
+    const u64 count = count_of(jobs[i].input);
+    EXPECT_EQ(end.stop.kind, StopKind::kExit) << i;
+    EXPECT_EQ(end.stop.code, i32((count + i) & 0xff)) << i;
+    // 9 instructions, 4 and 3 a step of the inner loop and 1 for each byte, 18, and the last CBZ.
+    EXPECT_EQ(end.retired, 28 + 5 * jobs[i].input.size() + 3 * count) << i;
+    EXPECT_EQ(end.kernel_calls, 3u) << i;
+    EXPECT_EQ(end.host_calls, 1u) << i;
+    EXPECT_EQ(device.output(i), jobs[i].input) << i;
+  }
+  EXPECT_EQ(device.world().frames_in_use(), 0u);
+  EXPECT_EQ(device.free_slots(), plan.slots);
+}
+
+TEST(Jobs, AreStreamedThroughOneLane) { stream_jobs(Lanes::kFibers, {.frames = 8}, 20, 3500, 1); }
+TEST(Jobs, AreStreamedThroughGroups) {
+  for (u64 seed = 1; seed <= 6; ++seed) {
+    stream_jobs(Lanes::kFibers, {.group_shift = u32(seed % 4), .groups = 2, .slots = 1 + u32(seed % 3)}, 50, 400, seed);
+  }
+}
+TEST(Jobs, AreStreamedThroughAWholeWarp) { stream_jobs(Lanes::kFibers, {.group_shift = 5}, 64, 100, 7); }
+TEST(Jobs, AreStreamedThroughThreads) { stream_jobs(Lanes::kThreads, {.group_shift = 1, .groups = 2}, 8, 12, 8); }
+TEST(Jobs, FewerThanLanes) { stream_jobs(Lanes::kFibers, {.group_shift = 3, .groups = 2}, 3, 100, 9); }
+
+TEST(Jobs, ABudgetEndsThemAndTheNextOnesBegin) {
+  SimulatedDevice device({.group_shift = 2});
+  cuda::StartSet starts;
+  const u32 endless = add_program(starts, kEndless);
+  device.place(starts, std::vector<SimulatedDevice::Job>(11, {endless, {}}));
+  device.run({.budget = 1001, .turn = 100, .serve = serve});
+  EXPECT_EQ(device.finished().size(), 11u);
+  for (u32 i = 0; i < 11; ++i) {
+    EXPECT_EQ(device.end(i).stop.kind, StopKind::kBudget);
+    EXPECT_EQ(device.end(i).retired, 1001u);
+    EXPECT_EQ(device.end(i).registers.x[0], 501u);
+  }
+}
+
+// The greedy ones die, the others never notice.
+TEST(Jobs, OneThatExceedsItsMemoryDiesAlone) {
+  SimulatedDevice device({.group_shift = 2, .groups = 2, .frames = 12, .page_limit = 5});
+  cuda::StartSet starts;
+  const u32 echo = add_program(starts, kEcho), greedy = add_program(starts, kGreedy);
+  Random random(4);
+  std::vector<SimulatedDevice::Job> jobs;
+  for (u32 i = 0; i < 30; ++i) jobs.push_back({i % 3 == 0 ? greedy : echo, random_input(random, 100)});
+  device.place(starts, jobs);
+  device.run({.turn = 200, .serve = serve});
+  for (u32 i = 0; i < 30; ++i) {
+    const lanes::JobEnd& end = device.end(i);
+    if (i % 3 != 0) {
+      EXPECT_EQ(end.stop.kind, StopKind::kExit) << i;
+      EXPECT_EQ(device.output(i), jobs[i].input) << i;
+      continue;
+    }
+    EXPECT_EQ(end.stop.kind, StopKind::kSignal) << i;
+    EXPECT_EQ(end.stop.trap, Trap::kOutOfMemory) << i;
+    EXPECT_EQ(end.private_pages, 5u) << i;
+    EXPECT_EQ(end.registers.fault_address, kScratch + 5 * kPageSize) << i;
+  }
+  EXPECT_EQ(device.world().frames_in_use(), 0u);
+}
+
+TEST(Jobs, CancelEndsWhateverLanesAreDoing) {
+  for (u64 seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    SimulatedDevice device({.group_shift = u32(seed % 4), .groups = 2, .slots = 2});
+    cuda::StartSet starts;
+    const u32 programs[] = {add_program(starts, kChatter), add_program(starts, kAsking), add_program(starts, kEndless),
+                            add_program(starts, kEcho)};
+    std::vector<SimulatedDevice::Job> jobs;
+    // Sometimes nobody can run: all wait for the host or for room.
+    const u64 kinds = seed % 2 == 0 ? 2 : 4;
+    for (u32 i = 0; i < 40; ++i) jobs.push_back({programs[below(random, kinds)], "some input"});
+    device.place(starts, jobs);
+    u32 looks = 0;
+    device.run({.seed = seed, .turn = seed < 3 ? 20u : 1000u, .serve = serve, .cancel = [&] { return ++looks > 50; }});
+    const auto& finished = device.finished();
+    EXPECT_EQ(std::set(finished.begin(), finished.end()).size(), finished.size());
+    EXPECT_LE(finished.size(), 40u);
+    u32 cancelled = 0;
+    for (const u32 job : finished) {
+      const StopKind kind = device.end(job).stop.kind;
+      EXPECT_TRUE(kind == StopKind::kCancelled || (kind == StopKind::kExit && jobs[job].start == programs[3])) << job;
+      cancelled += kind == StopKind::kCancelled;
+    }
+    EXPECT_EQ(cancelled, std::min(device.lane_count(), 40u - u32(finished.size() - cancelled)));
+    EXPECT_EQ(device.free_slots(), 2u);
+    for (const u32 job : finished) {
+      if (jobs[job].start == programs[0]) EXPECT_EQ(device.output(job).size() % 3000 % lanes::kMostInRecord, 0u);
+    }
+
+    // And the device is as good as new.
+    device.place(starts, std::vector<SimulatedDevice::Job>(5, {programs[3], "again"}));
+    device.run({.seed = seed, .serve = serve});
+    EXPECT_EQ(device.finished().size(), finished.size());
+    for (u32 i = 0; i < 5; ++i) EXPECT_EQ(device.end(i).stop.kind, StopKind::kExit);
+    EXPECT_EQ(device.world().frames_in_use(), 0u);
+  }
+}
+
+// Raw lanes whose SVC goes to the host, which lets them go on twice.
+TEST(Jobs, RawCallsGoToTheHost) {
+  SimulatedDevice device({.group_shift = 2});
+  cuda::StartSet starts;
+  memory::AddressSpace space(u64{1} << 20);
+  auto contents = program({svc(3), svc(4), svc(5), hlt(0)}, space);
+  contents.is_process = false;
+  const u32 start = starts.add(contents);
+  device.place(starts, std::vector<SimulatedDevice::Job>(4, {start, {}}));
+  device.run({.raw_calls = true,
+              .orders = std::vector(4, lanes::Order::kBegin),
+              .serve = [](const Call& call, Cpu& cpu, GuestMemory&) -> Outcome {
+                cpu.x[5] += call.request.lane + 1;
+                return {.kind = cpu.fault_address == 5 ? OutcomeKind::kStopped : OutcomeKind::kContinue};
+              }});
+  for (u32 i = 0; i < 4; ++i) {
+    EXPECT_EQ(device.end(i).stop.kind, StopKind::kTrap);
+    EXPECT_EQ(device.end(i).stop.trap, Trap::kSystemCall);
+    EXPECT_EQ(device.end(i).registers.x[5], 3 * (i + 1));
+    EXPECT_EQ(device.end(i).registers.pc, kProgram + 12);
+    EXPECT_EQ(device.end(i).retired, 3u);
+  }
+}
+
+}  // namespace
+}  // namespace kvrm::device::test

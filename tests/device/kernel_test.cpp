@@ -1,0 +1,241 @@
+// The kernel's own code on simulated warps against the CPU's interpreter, lane by lane.
+#include <gtest/gtest.h>
+
+#include "../machine/words.h"
+#include "interpreter/interpreter.h"
+#include "lane_guest_memory.h"
+#include "operations.h"
+#include "random_program.h"
+#include "simulated_device.h"
+
+namespace kvrm::device::test {
+namespace {
+
+using namespace kvrm::test;  // NOLINT(google-build-using-namespace)
+using lanes::Order;
+using lanes::StopKind;
+using memory::AddressSpace;
+using memory::kPageSize;
+
+constexpr u64 kProgram = 0x100000, kDataAt = 0x200000, kStack = 0x300000, kStackBytes = 4 * kPageSize;
+
+// A raw machine before it runs.
+struct Machine {
+  std::unique_ptr<AddressSpace> space = std::make_unique<AddressSpace>(u64{16} << 20);
+  Cpu cpu{};
+
+  cuda::StartSet::Contents contents() const {
+    return {.cpu = cpu,
+            .areas = space->source_areas(),
+            .pages = space->private_pages(),
+            .process = {},
+            .stats = {},
+            .program = {}};
+  }
+};
+using Build = std::function<Machine(u32 lane)>;
+
+std::shared_ptr<const memory::Image> image_of(const std::vector<u32>& words) {
+  return std::make_shared<memory::Image>(std::span(reinterpret_cast<const u8*>(words.data()), words.size() * 4));
+}
+
+std::string text_of(const Cpu& cpu) {
+  std::ostringstream text;
+  text << std::hex;
+  for (u32 i = 0; i < kGeneralSlots; ++i) text << 'x' << std::dec << i << ' ' << std::hex << cpu.x[i] << '\n';
+  for (u32 i = 0; i < 32; ++i)
+    text << 'q' << std::dec << i << ' ' << std::hex << cpu.q[i].hi << ' ' << cpu.q[i].lo << '\n';
+  text << "pc " << cpu.pc << " nzcv " << pack_nzcv(cpu) << " fpsr " << cpu.fpsr << " clock " << cpu.clock_ns
+       << " exclusive " << cpu.exclusive_size << '\n';
+  return text.str();
+}
+
+bool has_fault_address(Trap trap) {
+  return trap == Trap::kUnmapped || trap == Trap::kPermission || trap == Trap::kAlignment ||
+         trap == Trap::kPcAlignment || trap == Trap::kOutOfMemory || trap == Trap::kHalt || trap == Trap::kBreakpoint;
+}
+
+// Runs machines on a simulated device and on the CPU, in launches of random length, and compares after each. Until all
+// have stopped, or for kMost instructions.
+constexpr u64 kMost = 20000;
+void compare(const SimulatedDevice::Plan& plan, SimulatedDevice::Run run, const Build& build, u64 most_budget,
+             u64 seed) {
+  SimulatedDevice device(plan);
+  cuda::StartSet starts;
+  std::vector<SimulatedDevice::Job> jobs;
+  std::vector<Machine> here, there;
+  for (u32 i = 0; i < device.lane_count(); ++i) {
+    here.push_back(build(i));
+    there.push_back(build(i));
+    jobs.push_back({starts.add(there.back().contents()), {}});
+  }
+  device.place(starts, jobs);
+  std::vector<std::unique_ptr<interpreter::Interpreter>> engines;
+  for (Machine& machine : here) engines.push_back(std::make_unique<interpreter::Interpreter>(*machine.space));
+
+  Random random(seed);
+  const std::atomic<bool> never = false;
+  run.orders.assign(device.lane_count(), Order::kBegin);
+  std::vector<bool> stopped(device.lane_count());
+  u64 total = 0;
+  for (u32 launch = 0; total < kMost; ++launch) {
+    run.budget = 1 + below(random, std::min(most_budget, kMost));
+    total += run.budget;
+    run.seed = random();
+    device.run(run);
+    bool any = false;
+    for (u32 i = 0; i < device.lane_count(); ++i) {
+      if (stopped[i]) continue;
+      const auto outcome = engines[i]->run(here[i].cpu, run.budget, never);
+      const lanes::JobEnd& end = device.end(i);
+      ASSERT_EQ(end.retired, outcome.retired) << "lane " << i << " of launch " << launch;
+      ASSERT_EQ(text_of(end.registers), text_of(here[i].cpu)) << "lane " << i << " of launch " << launch;
+      if (outcome.trap == Trap::kNone) {
+        ASSERT_EQ(end.stop.kind, StopKind::kBudget);
+        any = true;
+        run.orders[i] = Order::kGoOn;
+        continue;
+      }
+      ASSERT_EQ(end.stop.kind, StopKind::kTrap);
+      ASSERT_EQ(end.stop.trap, outcome.trap);
+      if (has_fault_address(outcome.trap)) ASSERT_EQ(end.registers.fault_address, here[i].cpu.fault_address);
+      stopped[i] = true;
+      run.orders[i] = Order::kRest;
+    }
+    if (!any) break;
+  }
+  for (u32 i = 0; i < device.lane_count(); ++i) {
+    EXPECT_EQ(test::describe(LaneGuestMemory(device.lane(i).space)), test::describe(*here[i].space)) << "lane " << i;
+  }
+}
+
+enum class Code { kShared, kOwn, kMixed };
+
+// The same random program on every lane, with registers of its own.
+Build random_machines(u64 seed, Code code, bool same_data) {
+  const auto words = RandomProgram(seed).words();
+  const auto image = image_of(words);
+  const auto data = std::make_shared<memory::Image>(std::vector<u8>(2 * kPageSize, u8(seed)));
+  return [=](u32 lane) {
+    Random random(same_data ? seed : seed * 100 + lane);
+    Machine machine;
+    AddressSpace& space = *machine.space;
+    const u64 size = image->padded_size();
+    if (code == Code::kOwn) {
+      EXPECT_TRUE(space.map(kProgram, size, 7));
+      EXPECT_TRUE(space.poke(kProgram, words.data(), words.size() * 4));
+    } else {
+      EXPECT_TRUE(space.map_image(kProgram, size, memory::kRead | memory::kExecute, image, 0));
+      // Some lanes have changed a word of their code (to what it is).
+      if (code == Code::kMixed && lane % 2 == 1) EXPECT_TRUE(space.poke(kProgram, words.data(), 4));
+    }
+    EXPECT_TRUE(space.map_image(kDataAt, 2 * kPageSize, memory::kRead | memory::kWrite, data, 0));
+    const bool hole = seed % 8 == 3;
+    if (!hole) EXPECT_TRUE(space.map(kDataAt + 2 * kPageSize, kPageSize, memory::kRead | memory::kWrite));
+    if (seed % 8 == 5 && lane % 2 == 0) EXPECT_TRUE(space.protect(kDataAt + kPageSize, kPageSize, memory::kRead));
+    EXPECT_TRUE(space.map(kStack, kStackBytes, memory::kRead | memory::kWrite));
+    for (u32 i = 0; i < 10; ++i) machine.cpu.x[i] = random() >> below(random, 64);
+    machine.cpu.x[RandomProgram::kData] = kDataAt;
+    machine.cpu.x[kSpSlot] = kStack + kStackBytes;
+    machine.cpu.pc = kProgram;
+    return machine;
+  };
+}
+
+void run_random_programs(Lanes kind, u32 group_shift, u32 groups, u64 first, u64 count) {
+  for (u64 seed = first; seed < first + count; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const SimulatedDevice::Plan plan{
+        .group_shift = group_shift, .groups = groups, .frames = 64 * groups, .tables = 8 * groups};
+    SimulatedDevice::Run run;
+    run.kind = kind;
+    run.turn = below(random, 2) == 0 ? 1 + u32(below(random, 40)) : 8192;
+    run.meet = below(random, 4) != 0;
+    const u64 budget = below(random, 2) == 0 ? 200 + below(random, 1000) : 100000;
+    compare(plan, run, random_machines(seed, Code(below(random, 3)), below(random, 4) == 0), budget, seed);
+    if (testing::Test::HasFatalFailure() || testing::Test::HasNonfatalFailure()) return;
+  }
+}
+
+TEST(Kernel, RandomProgramsOnOneLane) { run_random_programs(Lanes::kFibers, 0, 3, 1000, 40); }
+TEST(Kernel, RandomProgramsOnTwoLanes) { run_random_programs(Lanes::kFibers, 1, 2, 2000, 30); }
+TEST(Kernel, RandomProgramsOnFourLanes) { run_random_programs(Lanes::kFibers, 2, 2, 4000, 30); }
+TEST(Kernel, RandomProgramsOnEightLanes) { run_random_programs(Lanes::kFibers, 3, 1, 8000, 30); }
+TEST(Kernel, RandomProgramsOnAWholeWarp) { run_random_programs(Lanes::kFibers, 5, 1, 32000, 4); }
+TEST(Kernel, RandomProgramsOnThreads) { run_random_programs(Lanes::kThreads, 2, 1, 5000, 3); }
+
+// Each turn of the loop runs an instruction that the turn before has replaced: add x0, x0, #n, n counting up from
+// something of the lane's own.
+TEST(Kernel, EachLaneHasItsOwnCodeAtTheSameAddress) {
+  const Build build = [](u32 lane) {
+    const Words words = {str_w(2, 3), add_imm(2, 2, 1024), kNop, subs_imm(4, 4, 1), b_ne(-4), hlt(0)};
+    Machine machine;
+    EXPECT_TRUE(machine.space->map(kProgram, kPageSize, 7));
+    EXPECT_TRUE(machine.space->poke(kProgram, words.data(), words.size() * 4));
+    machine.cpu.x[2] = add_imm(0, 0, 1 + lane);
+    machine.cpu.x[3] = kProgram + 8;
+    machine.cpu.x[4] = 5 + lane % 7;
+    machine.cpu.pc = kProgram;
+    return machine;
+  };
+  for (const u32 shift : {0u, 2u, 5u}) {
+    for (const u64 budget : {7u, 10000u}) {
+      compare({.group_shift = shift, .groups = 2}, {}, build, budget, budget);
+    }
+  }
+}
+
+// Code of the image that a lane has made writable and replaced, while its neighbours go on with the image's.
+TEST(Kernel, AReplacedWordOfSharedCode) {
+  const auto image = image_of({movz(0, 1), str_w(2, 3), movz(1, 1), hlt(0)});
+  const Build build = [&](u32 lane) {
+    Machine machine;
+    const u32 writable = lane % 2 == 0 ? 7 : 5;  // the others fault
+    EXPECT_TRUE(machine.space->map_image(kProgram, kPageSize, writable, image, 0));
+    machine.cpu.x[2] = movz(1, 100 + lane);
+    machine.cpu.x[3] = kProgram + 8;
+    machine.cpu.pc = kProgram;
+    return machine;
+  };
+  compare({.group_shift = 2}, {}, build, 100, 1);
+}
+
+// Lanes that see the same decoded words through windows of the same length but another start, as mprotect can make
+// them.
+TEST(Kernel, WindowsThatOverlap) {
+  Words words(4 * kPageSize / 4, kNop);
+  words[kPageSize / 4] = subs_imm(4, 4, 1);
+  words[kPageSize / 4 + 1] = b_ne(-1);
+  words[2 * kPageSize / 4 - 1] = add_imm(1, 1, 1);
+  words[3 * kPageSize / 4] = hlt(7);
+  const auto image = image_of(words);
+  const Build build = [&](u32 lane) {
+    Machine machine;
+    EXPECT_TRUE(machine.space->map_image(kProgram, 4 * kPageSize, 5, image, 0));
+    // Two pages each: the first two, or the middle two.
+    EXPECT_TRUE(machine.space->protect(kProgram + (lane % 2) * kPageSize, 2 * kPageSize, memory::kExecute));
+    machine.cpu.x[4] = 10 + lane;
+    machine.cpu.pc = kProgram + kPageSize;
+    return machine;
+  };
+  compare({.group_shift = 2}, {.turn = 600}, build, 100000, 1);
+}
+
+TEST(Kernel, WhereCodeCannotBeFetched) {
+  const auto image = image_of({br(1)});
+  const Build build = [&](u32 lane) {
+    Machine machine;
+    EXPECT_TRUE(machine.space->map_image(kProgram, kPageSize, 5, image, 0));
+    EXPECT_TRUE(machine.space->map(kDataAt, kPageSize, 3));
+    const u64 targets[] = {0,       kProgram + 2, kDataAt,      u64{1} << 48,
+                           ~u64{3}, kProgram + 4, u64{1} << 60, kProgram + kPageSize};
+    machine.cpu.x[1] = targets[lane];
+    machine.cpu.pc = kProgram;
+    return machine;
+  };
+  compare({.group_shift = 3}, {}, build, 100, 1);
+}
+
+}  // namespace
+}  // namespace kvrm::device::test

@@ -1,0 +1,238 @@
+// The memory of lanes in groups: pools, limits, and every call against the host's address space.
+#include "memory/lane_memory_map.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "lane_guest_memory.h"
+#include "operations.h"
+#include "simulated_device.h"
+
+namespace kvrm::device::test {
+namespace {
+
+using memory::AddressSpace;
+using memory::kPageSize;
+using memory::kRead;
+using memory::kWrite;
+using memory::SlabPool;
+
+// The lanes of one group, with memories of their own.
+class LaneGroup {
+ public:
+  LaneGroup(SimulatedWorld& world, u32 group, u32 page_limit)
+      : lanes_(1u << world.world().group_shift), areas_(lanes_ * kAreas), spaces_(lanes_) {
+    for (u32 i = 0; i < lanes_; ++i) {
+      spaces_[i] = {&world.world(),
+                    world.directories() + u64{group} * world.world().directory_slots,
+                    memory::Areas(areas_.data() + u64{i} * kAreas, 0, kAreas),
+                    i,
+                    page_limit,
+                    0,
+                    0};
+      memories_.push_back(std::make_unique<LaneGuestMemory>(spaces_[i]));
+    }
+  }
+  LaneGuestMemory& operator[](u32 lane) { return *memories_[lane]; }
+  memory::LaneSpace& space(u32 lane) { return spaces_[lane]; }
+
+ private:
+  static constexpr u32 kAreas = 64;
+  const u32 lanes_;
+  std::vector<memory::Area> areas_;
+  std::vector<memory::LaneSpace> spaces_;
+  std::vector<std::unique_ptr<LaneGuestMemory>> memories_;
+};
+
+TEST(LaneMemory, RandomCallsDoWhatAnAddressSpaceDoes) {
+  for (u64 seed = 1; seed <= 12; ++seed) {
+    const u32 shift = u32(seed % 4), lanes = 1u << shift;
+    SimulatedWorld world({.group_shift = shift, .groups = 1, .frames = 256, .tables = 16, .directory_slots = 4});
+    LaneGroup group(world, 0, 1000);
+    std::vector<std::unique_ptr<AddressSpace>> mirrors;
+    std::vector<Random> here, there;
+    for (u32 i = 0; i < lanes; ++i) {
+      mirrors.push_back(std::make_unique<AddressSpace>(u64{8} << 20));
+      here.emplace_back(seed * 100 + i);
+      there.emplace_back(seed * 100 + i);
+    }
+    Random random(seed);
+    for (u32 step = 0; step < 1200; ++step) {
+      const u32 lane = u32(below(random, lanes));
+      ASSERT_EQ(random_operation(there[lane], group[lane], 20000), random_operation(here[lane], *mirrors[lane], 20000))
+          << "seed " << seed << " step " << step;
+      if (step % 64 == 0) {
+        ASSERT_EQ(test::describe(group[lane]), test::describe(*mirrors[lane])) << "seed " << seed << " step " << step;
+      }
+    }
+    u32 owned = 0;
+    for (u32 i = 0; i < lanes; ++i) {
+      EXPECT_EQ(test::describe(group[i]), test::describe(*mirrors[i])) << i;
+      owned += group.space(i).private_pages;
+    }
+    EXPECT_LE(world.frames_in_use(), owned);
+    for (u32 i = 0; i < lanes; ++i) {
+      group[i].lane().clear();
+      EXPECT_EQ(group.space(i).private_pages, 0u);
+    }
+    EXPECT_EQ(world.frames_in_use(), 0u);
+  }
+}
+
+TEST(LaneMemory, ALaneHasItsLimitAndThePoolItsOwn) {
+  SimulatedWorld world({.group_shift = 1, .groups = 2, .frames = 6, .tables = 8, .directory_slots = 4});
+  LaneGroup first(world, 0, 4), second(world, 1, 4);
+  u64 value = 7;
+  for (auto* memory : {&first[0], &first[1], &second[0]})
+    ASSERT_TRUE(memory->map(kBase, 16 * kPageSize, kRead | kWrite));
+  const auto store = [&](LaneGuestMemory& memory, u64 page) {
+    return memory.lane().write_slow(kBase + page * kPageSize, &value, sizeof value).trap;
+  };
+  for (u64 page = 0; page < 4; ++page) EXPECT_EQ(store(first[0], page), Trap::kNone);
+  EXPECT_EQ(store(first[0], 4), Trap::kOutOfMemory);
+  EXPECT_EQ(store(first[0], 3), Trap::kNone);
+  // Another lane of the group has its copies in the same frames.
+  for (u64 page = 0; page < 4; ++page) EXPECT_EQ(store(first[1], page), Trap::kNone);
+  EXPECT_EQ(world.frames_in_use(), 4u);
+  // Another group needs others, and there are two.
+  EXPECT_EQ(store(second[0], 0), Trap::kNone);
+  EXPECT_EQ(store(second[0], 9), Trap::kNone);
+  EXPECT_EQ(store(second[0], 1), Trap::kOutOfMemory);
+  EXPECT_FALSE(second[0].poke(kBase + kPageSize, &value, sizeof value));
+  u64 seen = 1;
+  EXPECT_TRUE(second[0].read(kBase + kPageSize, &seen, sizeof seen));
+  EXPECT_EQ(seen, 0u);
+
+  // A frame goes back with its last owner, and comes back clean.
+  first[0].unmap(kBase, 2 * kPageSize);
+  EXPECT_EQ(world.frames_in_use(), 6u);
+  EXPECT_EQ(store(second[0], 1), Trap::kOutOfMemory);
+  EXPECT_TRUE(first[1].discard(kBase, kPageSize));
+  EXPECT_EQ(world.frames_in_use(), 5u);
+  EXPECT_EQ(store(second[0], 1), Trap::kNone);
+  EXPECT_EQ(world.frames_in_use(), 6u);
+  std::vector<u64> page(kPageSize / 8);
+  ASSERT_TRUE(second[0].read(kBase + kPageSize, page.data(), kPageSize));
+  EXPECT_EQ(page[0], 7u);
+  EXPECT_EQ(std::count(page.begin(), page.end(), 0), i64(page.size()) - 1);
+}
+
+TEST(LaneMemory, AMoveThatFindsNoMemoryShowsNobodysBytes) {
+  SimulatedWorld world({.group_shift = 0, .groups = 2, .frames = 2, .tables = 8, .directory_slots = 4});
+  LaneGroup one(world, 0, 10), other(world, 1, 10);
+  const u64 mine = 1, theirs = 2;
+  ASSERT_TRUE(one[0].map(kBase, 2 * kPageSize, kRead | kWrite));
+  ASSERT_TRUE(other[0].map(kBase, 2 * kPageSize, kRead | kWrite));
+  ASSERT_TRUE(one[0].write(kBase, &mine, sizeof mine));
+  ASSERT_TRUE(other[0].write(kBase, &theirs, sizeof theirs));
+  EXPECT_FALSE(one[0].move(kBase, kPageSize, kBase + 8 * kPageSize, kPageSize));
+  EXPECT_EQ(one.space(0).private_pages, 0u);
+  EXPECT_EQ(world.frames_in_use(), 1u);
+  ASSERT_TRUE(other[0].write(kBase + kPageSize, &theirs, sizeof theirs));  // takes the frame
+  u64 seen = 5;
+  EXPECT_TRUE(one[0].peek(kBase + 8 * kPageSize, &seen, sizeof seen));
+  EXPECT_EQ(seen, 0u);
+}
+
+TEST(LaneMemory, NoTablesIsOutOfMemory) {
+  SimulatedWorld world({.group_shift = 0, .groups = 1, .frames = 8, .tables = 2, .directory_slots = 4});
+  LaneGroup group(world, 0, 8);
+  const u64 far = u64{memory::kTablePages} * kPageSize;
+  ASSERT_TRUE(group[0].map(0, 8 * far, kRead | kWrite));
+  u64 value = 3;
+  EXPECT_EQ(group[0].lane().write_slow(0, &value, 8).trap, Trap::kNone);
+  EXPECT_EQ(group[0].lane().write_slow(3 * far, &value, 8).trap, Trap::kNone);
+  EXPECT_EQ(group[0].lane().write_slow(5 * far, &value, 8).trap, Trap::kOutOfMemory);
+  EXPECT_EQ(group[0].lane().read_slow(6 * far, &value, 8).trap, Trap::kOutOfMemory);
+  group[0].unmap(0, 8 * far);
+  EXPECT_EQ(world.frames_in_use(), 0u);
+}
+
+// Lanes of two groups on threads: pages come and go while neighbours' do, and nobody sees another's bytes.
+TEST(LaneMemory, NeighboursComeAndGo) {
+  constexpr u32 kShift = 2, kGroups = 2, kSteps = 4000;
+  SimulatedWorld world({.group_shift = kShift, .groups = kGroups, .frames = 9, .tables = 12, .directory_slots = 8});
+  std::vector<std::unique_ptr<LaneGroup>> groups;
+  for (u32 i = 0; i < kGroups; ++i) groups.push_back(std::make_unique<LaneGroup>(world, i, 100));
+  std::atomic<u32> wrong = 0, refused = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (u32 i = 0; i < kGroups << kShift; ++i) {
+      threads.emplace_back([&, i] {
+        LaneGuestMemory& memory = (*groups[i >> kShift])[i & ((1u << kShift) - 1)];
+        Random random(i);
+        constexpr u64 kSpread = 6;  // pages, in different tables
+        const auto address = [](u64 page) { return kBase + page * 70 * kPageSize; };
+        u64 holds[kSpread] = {};
+        for (u64 page = 0; page < kSpread; ++page) wrong += !memory.map(address(page), kPageSize, kRead | kWrite);
+        for (u64 step = 1; step <= kSteps; ++step) {
+          const u64 page = below(random, kSpread);
+          u64 words[kPageSize / 8] = {};
+          wrong += !memory.read(address(page), words, sizeof words);
+          for (const u64 word : words) wrong += word != holds[page];
+          if (below(random, 2) == 0) {
+            wrong += !memory.discard(address(page), kPageSize);
+            holds[page] = 0;
+          } else {
+            const u64 value = step << 8 | i;
+            for (u64& word : words) word = value;
+            if (memory.write(address(page), words, sizeof words)) {
+              holds[page] = value;
+            } else {
+              ++refused;  // the pool is empty; nothing has changed
+            }
+          }
+        }
+        memory.lane().clear();
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(world.frames_in_use(), 0u);
+}
+
+TEST(SlabPool, ManyTakeAndGiveBack) {
+  constexpr u32 kCount = 5, kThreads = 4;
+  std::vector<u32> next(kCount);
+  std::vector<u64> pieces(kCount * 2);
+  SlabPool pool{reinterpret_cast<u8*>(pieces.data()), 16, kCount, 0, 0, next.data(), 0};
+  std::atomic<u32> wrong = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (u32 i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
+        Random random(i);
+        std::vector<u32> mine;
+        for (u64 step = 0; step < 20000; ++step) {
+          if (below(random, 2) == 0 && !mine.empty()) {
+            u64* const piece = reinterpret_cast<u64*>(pool.at(mine.back()));
+            wrong += *piece != i + 1;
+            *piece = 0;
+            pool.release(mine.back());
+            mine.pop_back();
+          } else if (mine.size() < 3) {
+            const u32 index = pool.allocate();
+            if (index == SlabPool::kNone) continue;
+            u64* const piece = reinterpret_cast<u64*>(pool.at(index));
+            wrong += *piece != 0 || pool.index_of(pool.at(index)) != index;
+            *piece = i + 1;
+            mine.push_back(index);
+          }
+        }
+        for (const u32 index : mine) {
+          *reinterpret_cast<u64*>(pool.at(index)) = 0;
+          pool.release(index);
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(pool.in_use, 0u);
+  for (u32 i = 0; i < kCount; ++i) EXPECT_NE(pool.allocate(), SlabPool::kNone);
+  EXPECT_EQ(pool.allocate(), SlabPool::kNone);
+  EXPECT_EQ(pool.allocate(), SlabPool::kNone);
+}
+
+}  // namespace
+}  // namespace kvrm::device::test

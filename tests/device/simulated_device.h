@@ -1,0 +1,258 @@
+// A device made of host memory: everything a launch needs, as device/cuda/lane_set.cpp sets it up on a GPU, and
+// launches that run on simulated warps.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/cuda/output_drain.h"
+#include "device/cuda/service.h"
+#include "device/cuda/start_set.h"
+#include "simulated.h"
+#include "simulated_kernel.h"
+
+namespace kvrm::device::test {
+
+// Memory that begins at a page and holds zeros.
+class Pages {
+ public:
+  explicit Pages(u64 bytes = 0) : bytes_(bytes) {
+    if (bytes != 0) data_ = static_cast<u8*>(::operator new(bytes, kAlignment));
+    if (bytes != 0) std::memset(data_, 0, bytes);
+  }
+  ~Pages() { ::operator delete(data_, kAlignment); }
+  Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Pages& operator=(Pages&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  template <class T = u8>
+  T* as() const {
+    return reinterpret_cast<T*>(data_);
+  }
+  u64 address() const { return reinterpret_cast<u64>(data_); }
+  u64 size() const { return bytes_; }
+
+ private:
+  static constexpr std::align_val_t kAlignment{memory::kPageSize};
+  u8* data_ = nullptr;
+  u64 bytes_ = 0;
+};
+
+// The pools, tables and directories of some groups.
+class SimulatedWorld {
+ public:
+  struct Plan {
+    u32 group_shift = 0, groups = 1;
+    u32 frames = 64, tables = 64, directory_slots = 64;
+  };
+  explicit SimulatedWorld(const Plan& plan)
+      : frames_(u64{plan.frames} * (memory::kPageSize << plan.group_shift)),
+        tables_(u64{plan.tables} * memory::group_table_bytes(plan.group_shift)),
+        zeros_(memory::kPageSize),
+        frame_links_(plan.frames),
+        table_links_(plan.tables),
+        directories_(u64{plan.groups} * plan.directory_slots) {
+    // What was never used may hold anything.
+    std::memset(frames_.as(), 0xa5, frames_.size());
+    world_.frames = {frames_.as(), memory::kPageSize << plan.group_shift, plan.frames, 0, 0, frame_links_.data(), 0};
+    world_.tables = {
+        tables_.as(), memory::group_table_bytes(plan.group_shift), plan.tables, 0, 0, table_links_.data(), 0};
+    world_.zeros = zeros_.as();
+    world_.group_shift = plan.group_shift;
+    world_.directory_slots = plan.directory_slots;
+  }
+  memory::LaneWorld& world() { return world_; }
+  u64* directories() { return directories_.data(); }
+  u32 frames_in_use() const { return world_.frames.in_use; }
+
+ private:
+  Pages frames_, tables_, zeros_;
+  std::vector<u32> frame_links_, table_links_;
+  std::vector<u64> directories_;
+  memory::LaneWorld world_{};
+};
+
+class SimulatedDevice {
+ public:
+  struct Plan {
+    u32 group_shift = 0, groups = 1;
+    u32 frames = 256, tables = 128, directory_slots = 64;
+    u32 page_limit = 1u << 20, area_capacity = 64;
+    u32 slots = 4;
+    u64 ring_bytes = 8192;
+  };
+  explicit SimulatedDevice(const Plan& plan)
+      : plan_(plan),
+        world_({plan.group_shift, plan.groups, plan.frames, plan.tables, plan.directory_slots}),
+        mailbox_(plan.slots),
+        ring_(plan.ring_bytes, lanes::kMostInRecord),
+        lanes_(lane_count()),
+        areas_(u64{lane_count()} * plan.area_capacity),
+        progress_(lane_count()) {
+    describe();
+    simulate_prepare(launch_);
+  }
+
+  u32 lane_count() const { return plan_.groups << plan_.group_shift; }
+  SimulatedWorld& world() { return world_; }
+  u32 free_slots() const { return mailbox_.free_slots(); }
+  lanes::Lane& lane(u32 number) { return lanes_[number]; }
+
+  struct Job {
+    u32 start = 0;
+    std::string input;
+  };
+  void place(const cuda::StartSet& starts, std::vector<Job> jobs) {
+    jobs_ = std::move(jobs);
+    images_ = Pages(starts.image_bytes() + memory::kPageSize);
+    u64 at = 0;
+    for (const auto& image : starts.images()) {
+      std::memcpy(images_.as() + at, image->page(0), image->padded_size());
+      at += image->padded_size();
+    }
+    decoded_ = Pages((starts.image_bytes() / 4 + 1) * sizeof(interpreter::WordEntry));
+    start_bytes_ = Pages(starts.page_bytes().size() + memory::kPageSize);
+    std::memcpy(start_bytes_.as(), starts.page_bytes().data(), starts.page_bytes().size());
+    names_ = starts.names();
+    placed_.areas.resize(starts.area_count());
+    placed_.pages.resize(starts.start_page_count());
+    const auto address = [](const auto& list) { return reinterpret_cast<u64>(list.data()); };
+    auto placed = starts.placed_at(
+        {images_.address(), start_bytes_.address(), address(placed_.areas), address(placed_.pages), address(names_)});
+    std::copy(placed.areas.begin(), placed.areas.end(), placed_.areas.begin());
+    std::copy(placed.pages.begin(), placed.pages.end(), placed_.pages.begin());
+    placed_.starts = std::move(placed.starts);
+    list_.clear();
+    for (const Job& job : jobs_) {
+      list_.push_back({&placed_.starts[job.start], reinterpret_cast<const u8*>(job.input.data()), job.input.size()});
+    }
+    ends_.assign(std::max<std::size_t>(jobs_.size(), lane_count()), lanes::JobEnd{});
+    finished_.assign(jobs_.size(), 0);
+    image_bytes_ = starts.image_bytes();
+    describe();
+    simulate_decode(launch_);
+  }
+
+  struct Run {
+    Lanes kind = Lanes::kFibers;
+    u64 seed = 1;
+    u64 budget = ~u64{0};
+    u32 turn = 8192;
+    bool meet = true;
+    bool raw_calls = false;
+    std::vector<lanes::Order> orders = {};  // empty: the jobs, one after the other
+    cuda::Service::Handler serve = {};
+    std::function<bool()> cancel = {};  // asked again and again while the lanes run
+  };
+  void run(const Run& run) {
+    describe();
+    launch_.budget = run.budget;
+    launch_.turn = run.turn;
+    launch_.meet = run.meet;
+    launch_.raw_calls = run.raw_calls;
+    launch_.orders = run.orders.empty() ? nullptr : run.orders.data();
+    next_job_ = next_finished_ = 0;
+    sync::store<sync::kRelaxed, sync::kSystem>(&cancel_, 0u);
+    std::fill(finished_.begin(), finished_.end(), 0);
+    cuda::Service service(mailbox_.view(), run.serve,
+                          [this](const lanes::Request& request) { return drain(request.output_end); });
+    std::atomic<bool> ended = false;
+    std::jthread watch([&] {
+      while (!ended.load()) {
+        drain(0);
+        collect();
+        if (run.cancel && run.cancel() && sync::load<sync::kRelaxed, sync::kSystem>(&cancel_) == 0) {
+          service.cancel();
+          sync::store<sync::kRelease, sync::kSystem>(&cancel_, 1u);
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      }
+    });
+    simulate_run(launch_, run.kind, run.seed);
+    ended = true;
+    watch.join();
+    service.stop();
+    EXPECT_EQ(service.error(), "");
+    drain(0);
+    collect();
+    EXPECT_FALSE(drain_->broken());
+    collected_ = 0;
+  }
+  const lanes::JobEnd& end(u32 number) const { return ends_[number]; }
+  // Jobs in the order of their ends, since the beginning.
+  const std::vector<u32>& finished() const { return order_; }
+  const std::string& output(u32 job, lanes::Stream stream = lanes::Stream::kOut) { return outputs_[{job, stream}]; }
+
+ private:
+  bool drain(u64 until) {
+    const std::lock_guard lock(drain_mutex_);
+    drain_->drain([this](u32 job, lanes::Stream stream, std::span<const u8> bytes) {
+      outputs_[{job, stream}].append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    });
+    return drain_->position() >= until;
+  }
+  void collect() {
+    while (collected_ < finished_.size()) {
+      const u32 number = sync::load<sync::kAcquire, sync::kSystem>(&finished_[collected_]);
+      if (number == 0) break;
+      EXPECT_NE(ends_.at(number - 1).stop.kind, lanes::StopKind::kNone);  // can be read as soon as it is there
+      order_.push_back(number - 1);
+      ++collected_;
+    }
+  }
+  void describe() {
+    launch_ = {};
+    launch_.lanes = lanes_.data();
+    launch_.world = &world_.world();
+    launch_.directories = world_.directories();
+    launch_.areas = areas_.data();
+    launch_.lane_count = lane_count();
+    launch_.group_shift = plan_.group_shift;
+    launch_.area_capacity = plan_.area_capacity;
+    launch_.page_limit = plan_.page_limit;
+    launch_.job_count = u32(jobs_.size());
+    launch_.images = images_.as();
+    launch_.image_bytes = image_bytes_;
+    launch_.decoded = decoded_.as<interpreter::WordEntry>();
+    launch_.mailbox = mailbox_.view();
+    launch_.output = ring_.view();
+    launch_.jobs = list_.data();
+    launch_.ends = ends_.data();
+    launch_.next_job = &next_job_;
+    launch_.next_finished = &next_finished_;
+    launch_.finished = finished_.data();
+    launch_.cancel = &cancel_;
+    launch_.progress = progress_.data();
+    if (!drain_) drain_ = std::make_unique<cuda::OutputDrain>(ring_.view());
+  }
+
+  const Plan plan_;
+  SimulatedWorld world_;
+  SimulatedMailbox mailbox_;
+  SimulatedRing ring_;
+  std::vector<lanes::Lane> lanes_;
+  std::vector<memory::Area> areas_;
+  std::vector<u64> progress_;
+  Pages images_, decoded_, start_bytes_;
+  u64 image_bytes_ = 0;
+  std::string names_;
+  cuda::StartSet::Placed placed_;
+  std::vector<Job> jobs_;
+  std::vector<lanes::LaunchJob> list_;
+  std::vector<lanes::JobEnd> ends_;
+  std::vector<u32> finished_, order_;
+  std::size_t collected_ = 0;
+  u32 next_job_ = 0, next_finished_ = 0, cancel_ = 0;
+  lanes::Launch launch_{};
+  std::mutex drain_mutex_;
+  std::unique_ptr<cuda::OutputDrain> drain_;
+  std::map<std::pair<u32, lanes::Stream>, std::string> outputs_;
+};
+
+}  // namespace kvrm::device::test

@@ -1,0 +1,45 @@
+// Compiled with KVRM_VECTORS_ELSEWHERE and the kernel's flags; see CMakeLists.txt.
+#include "simulated_kernel.h"
+
+#include <thread>
+#include <vector>
+
+#include "device/lanes/group.h"
+#include "simulated_warp.h"
+
+namespace kvrm::device::test {
+namespace {
+
+// The lane's fast state.
+struct OwnHome {
+  memory::ResidentLane* resident;
+  Cpu& cpu() const { return resident->cpu; }
+  memory::LaneTranslation* recent() const { return resident->recent; }
+};
+
+}  // namespace
+
+void simulate_run(const lanes::Launch& launch, Lanes kind, u64 seed) {
+  const u32 size = 1u << launch.group_shift, groups = launch.lane_count >> launch.group_shift;
+  std::vector<std::jthread> threads;
+  for (u32 group = 0; group < groups; ++group) {
+    threads.emplace_back([&launch, kind, seed, size, group] {
+      run_warp(kind, size, seed + group, [&](SimulatedWarp& warp, u32 number) {
+        memory::ResidentLane resident{};
+        U128 vectors[32];
+        lanes::Lane& lane = launch.lanes[group * size + number];
+        lanes::run_group(WarpOfLane(warp, number), launch, lane, OwnHome{&resident}, vectors);
+      });
+    });
+  }
+}
+
+void simulate_prepare(const lanes::Launch& launch) {
+  for (u32 i = 0; i < launch.lane_count; ++i) lanes::prepare_lane(launch, i);
+}
+
+void simulate_decode(const lanes::Launch& launch) {
+  for (u64 i = 0; i < launch.image_bytes / 4; ++i) lanes::decode_image_word(launch, i);
+}
+
+}  // namespace kvrm::device::test
