@@ -3,6 +3,8 @@
 // operand sf, so that widths are constants. KVRM_HOT_CONDITIONS: one for each condition of B.cond.
 #pragma once
 
+// clang-format off
+
 #define KVRM_HOT_ROWS(X)                                                                                       \
   X(ADR)                                                                                                       \
   X(ADRP)                                                                                                      \
