@@ -202,7 +202,10 @@ lanes::Outcome CudaBackend::call_hook(const Call& call, Cpu& cpu, memory::GuestM
 
 Stop CudaBackend::stop_of(unsigned number, Lane& lane, const lanes::JobEnd& end, LaneProcesses& processes) {
   constexpr int kKill = 9;
-  const memory::GuestMemory& memory = *lane.memory;
+  // Each look into a lane's memory is a visit to the GPU: with very many lanes the word at pc is left out.
+  constexpr std::size_t kFew = 256;
+  static const memory::AddressSpace kNothing(memory::kPageSize);
+  const memory::GuestMemory& memory = lane.memory && lanes_.size() <= kFew ? *lane.memory : kNothing;
   Stop stop;
   switch (end.stop.kind) {
     case lanes::StopKind::kBudget: return stop_at(lane.cpu, memory, StopReason::kBudget);
@@ -364,7 +367,6 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
       const lanes::JobEnd& end = job_set_->end(number);
       Lane lane;
       lane.cpu = end.registers;
-      lane.memory = std::make_unique<memory::AddressSpace>(memory::kPageSize);
       JobResult result;
       result.index = jobs[i].job->index;
       result.stop = stop_of(number, lane, end, processes);
