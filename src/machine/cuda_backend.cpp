@@ -205,7 +205,9 @@ Stop CudaBackend::stop_of(unsigned number, Lane& lane, const lanes::JobEnd& end,
   // Each look into a lane's memory is a visit to the GPU: with very many lanes the word at pc is left out.
   constexpr std::size_t kFew = 256;
   static const memory::AddressSpace kNothing(memory::kPageSize);
-  const memory::GuestMemory& memory = lane.memory && lanes_.size() <= kFew ? *lane.memory : kNothing;
+  const memory::GuestMemory* found = &kNothing;
+  if (lane.memory && lanes_.size() <= kFew) found = lane.memory.get();
+  const memory::GuestMemory& memory = *found;
   Stop stop;
   switch (end.stop.kind) {
     case lanes::StopKind::kBudget: return stop_at(lane.cpu, memory, StopReason::kBudget);
