@@ -226,25 +226,21 @@ class LaneMemory {
     u64 page;
     u64 entry;
   };
-  KVRM_COLD Resolved resolve(u64 tagged, Access access);
+  KVRM_COLD inline Resolved resolve(u64 tagged, Access access);
 
   // --- the map and copies, as memory/guest_memory.h says ---
-  bool read(u64 address, void* to, u64 size) {
-    return accessible(address, size, kRead) == size && peek(address, to, size);
-  }
-  bool write(u64 address, const void* from, u64 size) {
-    return accessible(address, size, kWrite) == size && poke(address, from, size);
-  }
-  KVRM_COLD bool peek(u64 address, void* to, u64 size);
-  KVRM_COLD bool poke(u64 address, const void* from, u64 size);
+  inline bool read(u64 address, void* to, u64 size);
+  inline bool write(u64 address, const void* from, u64 size);
+  KVRM_COLD inline bool peek(u64 address, void* to, u64 size);
+  KVRM_COLD inline bool poke(u64 address, const void* from, u64 size);
   // Shared bytes at a page that is mapped, instead of those of its area. False: no memory for tables.
-  KVRM_COLD bool show(u64 address, u64 source);
-  KVRM_COLD u64 accessible(u64 address, u64 size, u32 protection);
-  KVRM_COLD bool map(u64 address, u64 size, u32 protection);
-  KVRM_COLD void unmap(u64 address, u64 size);
-  KVRM_COLD bool protect(u64 address, u64 size, u32 protection);
-  KVRM_COLD bool move(u64 from, u64 from_size, u64 to, u64 to_size);
-  KVRM_COLD bool discard(u64 address, u64 size);
+  KVRM_COLD inline bool show(u64 address, u64 source);
+  KVRM_COLD inline u64 accessible(u64 address, u64 size, u32 protection);
+  KVRM_COLD inline bool map(u64 address, u64 size, u32 protection);
+  KVRM_COLD inline void unmap(u64 address, u64 size);
+  KVRM_COLD inline bool protect(u64 address, u64 size, u32 protection);
+  KVRM_COLD inline bool move(u64 from, u64 from_size, u64 to, u64 to_size);
+  KVRM_COLD inline bool discard(u64 address, u64 size);
   bool is_free(u64 address, u64 size) { return space_->areas.is_free(address, size); }
   bool is_mapped(u64 address, u64 size) { return space_->areas.is_mapped(address, size); }
   u64 find_free(u64 size, u64 floor, u64 limit) { return space_->areas.find_free(size, floor, limit); }
@@ -255,12 +251,13 @@ class LaneMemory {
     return found ? found->protection : u32{kNoAccess};
   }
 
-  KVRM_COLD SlowAccess read_slow(u64 address, void* to, u32 size);
-  KVRM_COLD SlowAccess write_slow(u64 address, const void* from, u32 size);
-  KVRM_COLD SlowAccess exchange_slow(u64 address, const void* expected, const void* desired, void* observed, u32 size);
+  KVRM_COLD inline SlowAccess read_slow(u64 address, void* to, u32 size);
+  KVRM_COLD inline SlowAccess write_slow(u64 address, const void* from, u32 size);
+  KVRM_COLD inline SlowAccess exchange_slow(u64 address, const void* expected, const void* desired, void* observed,
+                                            u32 size);
 
   // Gives back every private page and forgets the map: the lane is about to become another one.
-  KVRM_COLD void clear();
+  KVRM_COLD inline void clear();
   void forget_recent() {
     for (u32 i = 0; i < kLaneTranslations; ++i) recent_[i].tag = kNoLanePage;
   }

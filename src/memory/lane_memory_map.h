@@ -172,7 +172,7 @@ inline void LaneMemory::drop(u64& entry, GroupPage& page) {
   entry = 0;
 }
 
-inline LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
+LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   const u64 address = tagged & kUntagged;
   if (address >= kAddressLimit) return {Trap::kUnmapped, 0, 0};
   Slot slot = find_slot(address >> kPageShift, false);
@@ -256,7 +256,7 @@ KVRM_INLINE bool in_one_piece(u64 offset, u64 count) {
   return (count == 2 || count == 4 || count == 8) && (offset & (count - 1)) == 0;
 }
 
-inline SlowAccess LaneMemory::read_slow(u64 address, void* to, u32 size) {
+SlowAccess LaneMemory::read_slow(u64 address, void* to, u32 size) {
   u8* const bytes = static_cast<u8*>(to);
   return each_page(address, size, Access::kRead, [&](const Resolved& page, u64 offset, u64 done, u64 count) {
     if (page.entry & kEntryCommon) {
@@ -280,7 +280,7 @@ inline SlowAccess LaneMemory::read_slow(u64 address, void* to, u32 size) {
   });
 }
 
-inline SlowAccess LaneMemory::write_slow(u64 address, const void* from, u32 size) {
+SlowAccess LaneMemory::write_slow(u64 address, const void* from, u32 size) {
   const u8* const bytes = static_cast<const u8*>(from);
   return each_page(address, size, Access::kWrite, [&](const Resolved& page, u64 offset, u64 done, u64 count) {
     if (page.entry & kEntryCommon) {
@@ -332,8 +332,7 @@ inline void compare_exchange_common(u8* at, const void* expected, const void* de
   }
 }
 
-inline SlowAccess LaneMemory::exchange_slow(u64 address, const void* expected, const void* desired, void* observed,
-                                            u32 size) {
+SlowAccess LaneMemory::exchange_slow(u64 address, const void* expected, const void* desired, void* observed, u32 size) {
   const Resolved page = resolve(address, Access::kRead);
   if (page.trap != Trap::kNone) return {page.trap, address};
   if (page.entry & kEntryCommon) {
@@ -352,7 +351,15 @@ inline SlowAccess LaneMemory::exchange_slow(u64 address, const void* expected, c
   return write_slow(address, equal ? desired : observed, size);
 }
 
-inline bool LaneMemory::peek(u64 address, void* to, u64 size) {
+bool LaneMemory::read(u64 address, void* to, u64 size) {
+  return accessible(address, size, kRead) == size && peek(address, to, size);
+}
+
+bool LaneMemory::write(u64 address, const void* from, u64 size) {
+  return accessible(address, size, kWrite) == size && poke(address, from, size);
+}
+
+bool LaneMemory::peek(u64 address, void* to, u64 size) {
   u8* const bytes = static_cast<u8*>(to);
   for (u64 done = 0; done < size;) {
     const u64 at = (address + done) & kUntagged;
@@ -372,7 +379,7 @@ inline bool LaneMemory::peek(u64 address, void* to, u64 size) {
   return true;
 }
 
-inline bool LaneMemory::poke(u64 address, const void* from, u64 size) {
+bool LaneMemory::poke(u64 address, const void* from, u64 size) {
   const u8* const bytes = static_cast<const u8*>(from);
   if (size != 0) {
     const u64 first = address & kUntagged & ~(kPageSize - 1);
@@ -401,7 +408,7 @@ inline bool LaneMemory::poke(u64 address, const void* from, u64 size) {
   return true;
 }
 
-inline bool LaneMemory::show(u64 address, u64 source) {
+bool LaneMemory::show(u64 address, u64 source) {
   const Area* area = space_->areas.find(address);
   const Slot slot = area ? find_slot(address >> kPageShift, true) : Slot{nullptr, nullptr};
   if (!slot.entry) return false;
@@ -412,7 +419,7 @@ inline bool LaneMemory::show(u64 address, u64 source) {
   return true;
 }
 
-inline u64 LaneMemory::accessible(u64 tagged, u64 size, u32 protection) {
+u64 LaneMemory::accessible(u64 tagged, u64 size, u32 protection) {
   u64 done = 0;
   while (done < size) {
     const u64 at = (tagged + done) & kUntagged;
@@ -424,20 +431,20 @@ inline u64 LaneMemory::accessible(u64 tagged, u64 size, u32 protection) {
   return done;
 }
 
-inline bool LaneMemory::map(u64 address, u64 size, u32 protection) {
+bool LaneMemory::map(u64 address, u64 size, u32 protection) {
   if (!space_->areas.may_change(address, size) || !space_->areas.has_room()) return false;
   unmap(address, size);
   return space_->areas.map(address, size, protection);
 }
 
-inline void LaneMemory::unmap(u64 address, u64 size) {
+void LaneMemory::unmap(u64 address, u64 size) {
   if (!space_->areas.unmap(address, size)) return;
   sync::fence<sync::kAcqRel, sync::kDevice>();
   for_each_entry(address, size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
   map_changed();
 }
 
-inline bool LaneMemory::protect(u64 address, u64 size, u32 protection) {
+bool LaneMemory::protect(u64 address, u64 size, u32 protection) {
   if (!space_->areas.may_change(address, size) || !space_->areas.has_room()) return false;
   const bool whole = space_->areas.protect(address, size, protection);
   for_each_entry(address, size, [&](u64, u64& entry, GroupPage&) {
@@ -448,7 +455,7 @@ inline bool LaneMemory::protect(u64 address, u64 size, u32 protection) {
 }
 
 // A private page moves by copying: its frame belongs to its address.
-inline bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
+bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
   if (!space_->areas.may_move(from, from_size, to, to_size) || !space_->areas.has_room()) return false;
   unmap(to, to_size);
   const u64 kept = from_size < to_size ? from_size : to_size;
@@ -477,7 +484,7 @@ inline bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
   return whole;
 }
 
-inline bool LaneMemory::discard(u64 address, u64 size) {
+bool LaneMemory::discard(u64 address, u64 size) {
   if (!valid_range(address, size)) return false;
   sync::fence<sync::kAcqRel, sync::kDevice>();
   for_each_entry(address, size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
@@ -485,7 +492,7 @@ inline bool LaneMemory::discard(u64 address, u64 size) {
   return is_mapped(address, size);
 }
 
-inline void LaneMemory::clear() {
+void LaneMemory::clear() {
   sync::fence<sync::kAcqRel, sync::kDevice>();
   for_each_table([&](u64, GroupTable& table) {
     u64* entry = reinterpret_cast<u64*>(&table + 1) + space_->lane;

@@ -19,6 +19,10 @@ inline void save_registers(WholeCpu& to, const Cpu& from) {
   detail::copy_rest(from, to);
 }
 
+// A Cpu whose vector registers are elsewhere is told where.
+KVRM_INLINE void give_vectors(BasicCpu<U128*>& cpu, U128* vectors) { cpu.q = vectors; }
+KVRM_INLINE void give_vectors(WholeCpu&, U128*) {}
+
 class Attendant {
  public:
   KVRM_INLINE Attendant(const Launch& launch, Lane& lane, Cpu& cpu, memory::LaneMemory& memory)
@@ -92,9 +96,9 @@ class Attendant {
     save_registers(end.registers, cpu_);
   }
   // Reports a stopped lane's job, if it had one.
-  KVRM_COLD void finish_job();
+  KVRM_COLD inline void finish_job();
   // Begins the next one. False: there is none.
-  KVRM_COLD bool next_job();
+  KVRM_COLD inline bool next_job();
 
  private:
   // The SVC will run again.
@@ -246,7 +250,7 @@ inline void Attendant::begin(u32 number) {
   }
 }
 
-inline void Attendant::finish_job() {
+void Attendant::finish_job() {
   if (lane_.job == kNoJob) return;
   report(lane_.job);
   // The host may read the end once it sees the number.
@@ -255,7 +259,7 @@ inline void Attendant::finish_job() {
   lane_.job = kNoJob;
 }
 
-inline bool Attendant::next_job() {
+bool Attendant::next_job() {
   finish_job();
   const u32 number = sync::add<sync::kRelaxed, sync::kDevice>(launch_.next_job, 1u);
   if (number >= launch_.job_count) {

@@ -83,7 +83,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   Cpu& cpu = home.cpu();
   memory::LaneMemory memory(&lane.space, home.recent());
   Attendant attendant(launch, lane, cpu, memory);
-  cpu.q = vectors;
+  give_vectors(cpu, vectors);
   load_registers(cpu, lane.registers);
   memory.forget_recent();
   if (launch.orders) attendant.take_order();
