@@ -192,6 +192,32 @@ TEST(LaneMemory, NeighboursComeAndGo) {
   EXPECT_EQ(world.frames_in_use(), 0u);
 }
 
+// Two lanes with one page: the last owner leaves while the other comes.
+TEST(LaneMemory, OneComesWhileTheLastLeaves) {
+  SimulatedWorld world({.group_shift = 1, .groups = 1, .frames = 4, .tables = 2, .directory_slots = 2});
+  LaneGroup group(world, 0, 2);
+  std::atomic<u32> wrong = 0, ready = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (u32 i = 0; i < 2; ++i) {
+      threads.emplace_back([&, i] {
+        LaneGuestMemory& memory = group[i];
+        wrong += !memory.map(kBase, kPageSize, kRead | kWrite);
+        ++ready;
+        while (ready.load() != 2) std::this_thread::yield();
+        for (u64 step = 1; step <= 100000; ++step) {
+          u64 seen = 0;
+          wrong += !memory.write(kBase + 8, &step, sizeof step) || !memory.read(kBase + 8, &seen, sizeof seen);
+          wrong += seen != step || !memory.discard(kBase, kPageSize);
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(world.frames_in_use(), 0u);
+  EXPECT_LE(world.world().frames.handed_out, 2u);
+}
+
 TEST(SlabPool, ManyTakeAndGiveBack) {
   constexpr u32 kCount = 5, kThreads = 4;
   std::vector<u32> next(kCount);
