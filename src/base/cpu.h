@@ -33,6 +33,7 @@ enum class Trap : u32 {
   // Between a driver and a memory policy that knows only part of the memory.
   kNotRecent,  // the page at cpu.fault_address is not known: find it and try again
   kNotHere,    // the instruction must be run with the whole of the memory
+  kNotTogether,  // another lane has to do something first: try again
 };
 
 enum class Access : u32 { kRead = 1, kWrite = 2, kExecute = 4 };

@@ -7,6 +7,30 @@
 
 #include "base/types.h"
 
+// A jump that all threads that come here make, or none. The GPU's compiler cannot see that, and prepares for threads to
+// part and meet again wherever a condition is not a constant.
+#if defined(__NVPTX__)
+// The jump goes to a place of its own first, kept by an empty asm: clang 19 loses values on the way of an asm goto to a
+// label that others jump to as well.
+#define KVRM_UNIFORM_GOTO(condition, label)                                        \
+  do {                                                                             \
+    __label__ taken, not_taken;                                                    \
+    asm goto("{ .reg .pred jumps; setp.ne.u32 jumps, %0, 0; @jumps bra.uni %l1; }" \
+             :                                                                     \
+             : "r"(static_cast<u32>(condition))                                    \
+             :                                                                     \
+             : taken);                                                             \
+    goto not_taken;                                                                \
+  taken:                                                                           \
+    asm volatile("");                                                              \
+    goto label;                                                                    \
+  not_taken:;                                                                      \
+  } while (false)
+#else
+#define KVRM_UNIFORM_GOTO(condition, label) \
+  if (KVRM_UNLIKELY(condition)) goto label
+#endif
+
 #if defined(__NVPTX__)
 
 namespace kvrm::warp {

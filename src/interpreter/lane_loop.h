@@ -10,24 +10,23 @@ namespace kvrm::interpreter {
 struct CodeWindow {
   u64 start;
   u32 words;
-  WordEntry* entries;  // one more than words may be read
+  WordEntry* entries;  // two more than words may be read
 };
 
-// Rows whose meaning can fail.
 template <class Op>
-inline constexpr bool kMayTrap = isa::facts(Op::kRow).routing == isa::Class::kLoadStore;
+inline constexpr bool kAsksMemory = isa::facts(Op::kRow).routing == isa::Class::kLoadStore;
 
 #if defined(__NVPTX__)
 KVRM_INLINE WordEntry load_entry(const WordEntry* at) {
-  u32 word, handler, low, high;
-  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(word), "=r"(handler), "=r"(low), "=r"(high) : "l"(at));
-  return {word, handler, u64{high} << 32 | low};
+  u32 word, how, low, high;
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(word), "=r"(how), "=r"(low), "=r"(high) : "l"(at));
+  return {word, static_cast<u16>(how), static_cast<u16>(how >> 16), u64{high} << 32 | low};
 }
 KVRM_INLINE void store_entry(WordEntry* at, const WordEntry& entry) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
                :
-               : "l"(at), "r"(entry.word), "r"(entry.handler), "r"(static_cast<u32>(entry.operands)),
-                 "r"(static_cast<u32>(entry.operands >> 32))
+               : "l"(at), "r"(entry.word), "r"(u32{entry.straight} << 16 | entry.handler),
+                 "r"(static_cast<u32>(entry.operands)), "r"(static_cast<u32>(entry.operands >> 32))
                : "memory");
 }
 #else
@@ -35,9 +34,14 @@ KVRM_INLINE WordEntry load_entry(const WordEntry* at) { return *at; }
 KVRM_INLINE void store_entry(WordEntry* at, const WordEntry& entry) { *at = entry; }
 #endif
 
+#define KVRM_IS(handler) || kHandler == kHandle_##handler
+template <u32 kHandler>
+inline constexpr bool kIsFrequent = false KVRM_FREQUENT_HANDLERS(KVRM_IS);
+#undef KVRM_IS
+
 // How a turn ended.
 struct TurnEnd {
-  Trap trap;  // kNone: the turn is over, or pc left the window; kNotRecent, kNotHere: the next instruction is not done
+  Trap trap;  // kNone: the turn is over, or pc left the window; otherwise the next instruction is not done
   u32 retired;
 };
 
@@ -46,114 +50,157 @@ struct TurnEnd {
 // of these lanes and of whether they are all that can run:
 //   any(condition)       whether it holds for one of them
 //   agree(inside, key)   whether all are inside the window and have the same key, and nobody else could run
-// Not inlined and calling nothing: the registers of the machine belong to this loop.
+// Not inlined and calling nothing: the registers of the machine belong to this loop. It looks at the turn's end only
+// where straight code begins, and does not begin what it could not finish; so it may do nothing at all.
 template <class Together, class Home>
 __attribute__((noinline)) TurnEnd run_turn(Home home, u64 start, u32 words, WordEntry* code, u32 index, u32 turn,
                                            u32 mask, bool whole) {
   const Together together(mask, whole);
   Cpu& cpu = home.cpu();
-  memory::RecentPages memory;
-  u32 from = index;  // where straight-line code began
-  u32 retired = 0;
-  u32 end = index + (turn < words - index ? turn : words - index);
-  Trap trap = Trap::kNone;
-  WordEntry entry = load_entry(code + index);
+  memory::ProbeRecent probe{};
+  u32 bias = 0 - index;  // retired instructions are index + bias
+  u32 handler = 0;
+  u64 operands = 0;
+  WordEntry following{};
+  goto begin;
 
-dispatch:
-  // The word behind this one, before it is needed.
-  const WordEntry following = load_entry(code + index + 1);
 #if defined(__NVPTX__)
-#define KVRM_TARGET_ONE(name) ", %l[L_" #name "]"
-#define KVRM_TARGET_TWO(name) ", %l[L_" #name "_w], %l[L_" #name "_x]"
-#define KVRM_TARGET_CONDITION(cond) ", %l[L_B_cond_" #cond "]"
-#define KVRM_LABEL_ONE(name) , L_##name
-#define KVRM_LABEL_TWO(name) , L_##name##_w, L_##name##_x
-#define KVRM_LABEL_CONDITION(cond) , L_B_cond_##cond
-  // A jump table: the compiler would make a tree of comparisons. All lanes here are at the same entry.
-  asm goto("{ targets%=: .branchtargets %l[L_undecoded], %l[L_cold], %l[L_undefined]" KVRM_HOT_ROWS(KVRM_TARGET_ONE)
-               KVRM_HOT_SIZED_ROWS(KVRM_TARGET_TWO)
-                   KVRM_HOT_CONDITIONS(KVRM_TARGET_CONDITION) "; brx.idx.uni %0, targets%=; }"
-           :
-           : "r"(entry.handler)
-           : "memory"
-           : L_undecoded, L_cold,
-             L_undefined KVRM_HOT_ROWS(KVRM_LABEL_ONE) KVRM_HOT_SIZED_ROWS(KVRM_LABEL_TWO)
-                 KVRM_HOT_CONDITIONS(KVRM_LABEL_CONDITION));
-  __builtin_unreachable();
+#define KVRM_TARGET(row, shape, promise) ", %l[L_" #row #shape "]"
+#define KVRM_LABEL(row, shape, promise) , L_##row##shape
+  // A jump table: the compiler would make a tree of comparisons.
+#define KVRM_DISPATCH(handler)                                                                                       \
+  asm goto("{ targets%=: .branchtargets %l[L_undecoded], %l[L_cold], %l[L_undefined]" KVRM_HOT_BRANCHES(KVRM_TARGET) \
+           KVRM_HOT_OTHERS(KVRM_TARGET) "; brx.idx.uni %0, targets%=; }"                                             \
+           :                                                                                                         \
+           : "r"(u32{handler})                                                                                       \
+           :                                                                                                         \
+           : L_undecoded, L_cold, L_undefined KVRM_HOT_BRANCHES(KVRM_LABEL) KVRM_HOT_OTHERS(KVRM_LABEL));            \
+  __builtin_unreachable()
 #else
-  switch (entry.handler) {
+#define KVRM_DISPATCH(handler) goto dispatch
+dispatch:
+  switch (handler) {
     case kHandleUndecoded: goto L_undecoded;
     case kHandleCold: goto L_cold;
-#define KVRM_CASE_ONE(name) \
-  case kHandle_##name: goto L_##name;
-#define KVRM_CASE_TWO(name)                   \
-  case kHandle_##name##_w: goto L_##name##_w; \
-  case kHandle_##name##_x: goto L_##name##_x;
-      KVRM_HOT_ROWS(KVRM_CASE_ONE)
-      KVRM_HOT_SIZED_ROWS(KVRM_CASE_TWO)
-#define KVRM_CASE_CONDITION(cond) \
-  case kHandle_B_cond_##cond: goto L_B_cond_##cond;
-      KVRM_HOT_CONDITIONS(KVRM_CASE_CONDITION)
+#define KVRM_CASE(row, shape, promise) \
+  case kHandle_##row##shape: goto L_##row##shape;
+      KVRM_HOT_BRANCHES(KVRM_CASE)
+      KVRM_HOT_OTHERS(KVRM_CASE)
+#undef KVRM_CASE
     default: goto L_undefined;
   }
 #endif
 
-#define KVRM_BODY(name, fix)                                                      \
-  {                                                                               \
-    isa::name op = unpack_operands<isa::name>(entry.operands);                    \
-    fix;                                                                          \
-    if constexpr (semantics::kUsesPc<isa::name>) cpu.pc = start + u64{index} * 4; \
-    if constexpr (isa::facts(isa::Row::name).flow == isa::Flow::kNext) {          \
-      trap = semantics::Meaning<isa::name>::execute(cpu, memory, op);             \
-      if constexpr (kMayTrap<isa::name>) goto next_if_done;                       \
-      goto next;                                                                  \
-    } else {                                                                      \
-      (void)semantics::Meaning<isa::name>::execute(cpu, memory, op);              \
-      goto branched;                                                              \
-    }                                                                             \
+  // To the next word. The one behind it is fetched before it is needed.
+#define KVRM_NEXT                           \
+  handler = following.handler;              \
+  operands = following.operands;            \
+  following = load_entry(code + index + 2); \
+  ++index
+  // To where a branch led. Goes on if all lanes are there and the code ahead is inside the window and the turn.
+#define KVRM_BRANCHED                                                                                       \
+  const u64 distance = cpu.pc - start;                                                                      \
+  const u32 target = static_cast<u32>(distance >> 2);                                                       \
+  bias += index + 1 - target;                                                                               \
+  index = target;                                                                                           \
+  KVRM_UNIFORM_GOTO(!together.agree(distance < u64{words} * 4 && distance % 4 == 0, target), elsewhere);    \
+  KVRM_START
+#define KVRM_START                                                                         \
+  const WordEntry first = load_entry(code + index);                                        \
+  following = load_entry(code + index + 1);                                                \
+  const u32 room = turn - bias < words ? turn - bias : words;                              \
+  KVRM_UNIFORM_GOTO(first.straight >= kTooStraight || index + first.straight > room, leave); \
+  handler = first.handler;                                                                 \
+  operands = first.operands
+
+  // Frequent handlers end with a jump of their own, so that the GPU finds its target while it still works on the
+  // instruction; a jump for each would be too much for its compiler. A list of all handlers inside the list of all
+  // handlers: the preprocessor expands the inner one only in a second pass.
+#define KVRM_NOTHING()
+#define KVRM_AGAIN(...) __VA_ARGS__
+#define KVRM_RUN(row, shape, promise)                                            \
+  L_##row##shape : {                                                             \
+    auto op = unpack_operands<isa::row>(operands);                               \
+    promise;                                                                     \
+    if constexpr (semantics::kUsesPc<isa::row>) cpu.pc = start + u64{index} * 4; \
+    if constexpr (kAsksMemory<isa::row>) {                                       \
+      (void)semantics::Meaning<isa::row>::execute(cpu, probe, op);               \
+      KVRM_UNIFORM_GOTO(together.any(probe.wrong != 0), missed);                 \
+    }                                                                            \
+    memory::RecentPage memory{probe.known.page};                                 \
+    (void)semantics::Meaning<isa::row>::execute(cpu, memory, op);                \
+    if constexpr (!kIsFrequent<kHandle_##row##shape>) goto next;                    \
+    KVRM_NEXT;                                                                   \
+    KVRM_DISPATCH KVRM_NOTHING()(handler);                                       \
   }
-#define KVRM_RUN_ONE(name) L_##name : KVRM_BODY(name, (void)0)
-#define KVRM_RUN_TWO(name) L_##name##_w : KVRM_BODY(name, op.sf = 0) L_##name##_x : KVRM_BODY(name, op.sf = 1)
-#define KVRM_RUN_CONDITION(condition) L_B_cond_##condition : KVRM_BODY(B_cond, op.cond = condition)
-  KVRM_HOT_ROWS(KVRM_RUN_ONE)
-  KVRM_HOT_SIZED_ROWS(KVRM_RUN_TWO)
-  KVRM_HOT_CONDITIONS(KVRM_RUN_CONDITION)
+  KVRM_AGAIN(KVRM_HOT_OTHERS(KVRM_RUN))
+#undef KVRM_RUN
+
+#define KVRM_RUN(row, shape, promise)                                 \
+  L_##row##shape : {                                                  \
+    auto op = unpack_operands<isa::row>(operands);                    \
+    promise;                                                          \
+    cpu.pc = start + u64{index} * 4;                                  \
+    (void)semantics::Meaning<isa::row>::execute(cpu, probe, op);      \
+    if constexpr (!kIsFrequent<kHandle_##row##shape>) goto branched;     \
+    KVRM_BRANCHED;                                                    \
+    KVRM_DISPATCH KVRM_NOTHING()(handler);                            \
+  }
+  KVRM_AGAIN(KVRM_HOT_BRANCHES(KVRM_RUN))
+#undef KVRM_RUN
+#undef KVRM_AGAIN
+#undef KVRM_NOTHING
+
+again: {
+  KVRM_DISPATCH(handler);
+}
+begin: {
+  KVRM_START;
+  KVRM_DISPATCH(handler);
+}
+next: {
+  KVRM_NEXT;
+  KVRM_DISPATCH(handler);
+}
+branched: {
+  KVRM_BRANCHED;
+  KVRM_DISPATCH(handler);
+}
+#undef KVRM_NEXT
+#undef KVRM_BRANCHED
+#undef KVRM_START
+#undef KVRM_DISPATCH
+#undef KVRM_TARGET
+#undef KVRM_LABEL
 
 L_undecoded:
 L_cold:
-  trap = Trap::kNotHere;
-  goto leave;
+  cpu.pc = start + u64{index} * 4;
+  return {Trap::kNotHere, index + bias};
 
 L_undefined:
-  trap = Trap::kUndefined;
-  goto leave;
+  cpu.pc = start + u64{index} * 4;
+  return {Trap::kUndefined, index + bias};
 
-next_if_done:
-  if (KVRM_UNLIKELY(together.any(trap != Trap::kNone))) {
-    index += trap == Trap::kNone;
-    goto leave;
+missed: {
+  // Nobody has done anything yet, so all lanes can do it again when the page is known.
+  const bool known = probe.wrong == 0 || (probe.misfit == 0 && memory::recall(cpu, probe));
+  KVRM_UNIFORM_GOTO(!together.any(!known), again);
+  Trap trap = Trap::kNotTogether;
+  if (!known) {
+    cpu.fault_address = probe.address;
+    cpu.fault_access = static_cast<u32>(probe.access);
+    trap = Trap::kNotRecent;
   }
-next:
-  if (++index == end) goto leave;
-  entry = following;
-  goto dispatch;
-
-branched: {
-  retired += index + 1 - from;
-  const u64 distance = cpu.pc - start;
-  const bool inside = distance < u64{words} * 4 && distance % 4 == 0;
-  index = static_cast<u32>(distance >> 2);
-  from = index;
-  const u32 left = turn - retired;
-  if (!together.agree(inside, index) || left == 0) return {Trap::kNone, retired};
-  end = index + (left < words - index ? left : words - index);
-  entry = load_entry(code + index);
-  goto dispatch;
+  if (together.any(probe.misfit != 0)) trap = Trap::kNotHere;
+  cpu.pc = start + u64{index} * 4;
+  return {trap, index + bias};
 }
 
 leave:
   cpu.pc = start + u64{index} * 4;
-  return {trap, retired + (index - from)};
+elsewhere:
+  return {Trap::kNone, index + bias};
 }
 
 // The instruction at cpu.pc, with all of the lane's memory. The clock is the lane's time now. A row that completes

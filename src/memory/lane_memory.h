@@ -66,13 +66,29 @@ struct LaneSpace {
   u32 changes;  // counts changes of the map, for whoever remembers something about it
 };
 
-// A few recent pages. Tags are page addresses; bit 0: not for reading, bit 1: not for writing.
+// Where a page is. Tags are page addresses; bit 0: not for reading, bit 1: not for writing.
 struct LaneTranslation {
   u64 tag;
   u64 page;  // as in an entry, without flags
 };
 inline constexpr u32 kLaneTranslations = 8;
 inline constexpr u64 kNoLanePage = ~u64{0};
+
+// What a lane that runs knows of its pages: a few recent ones at hand, and many more in a table in device memory. That one
+// is too large to be cleared whenever the map changes, so its tags carry a generation in their top byte.
+struct KnownPages {
+  LaneTranslation recent[kLaneTranslations];
+  LaneTranslation* far;  // of this lane; those of a group lie interleaved
+  u32 far_mask;          // slots - 1
+  u16 far_shift;         // log2 of the distance of two slots
+  u16 generation;
+
+  KVRM_INLINE LaneTranslation& far_slot(u64 address) const {
+    const u32 page = static_cast<u32>(address >> kPageShift);
+    return far[u64{(page ^ page >> 12) & far_mask} << far_shift];
+  }
+  KVRM_INLINE u64 far_tag(u64 tag) const { return tag | u64{generation} << 56; }
+};
 
 // Loads and stores of the lane's own bytes, or of bytes nobody writes.
 template <class T>
@@ -96,14 +112,26 @@ KVRM_INLINE void store_global(u8* at, T value) {
 
 // The bytes at an offset of a page whose words are 1 << shift apart.
 KVRM_INLINE u8* lane_byte(u64 page, u64 offset) {
-  const u32 shift = static_cast<u32>(page & 7);
-  return reinterpret_cast<u8*>((page & ~u64{7}) + ((offset & ~u64{7}) << shift) + (offset & 7));
+  const u32 shift = static_cast<u32>(page & 7), in_page = static_cast<u32>(offset);
+  return reinterpret_cast<u8*>((page & ~u64{7}) + (((in_page & ~7u) << shift) | (in_page & 7)));
+}
+
+// One of the recent pages, both words at once. On a GPU they are in shared memory.
+KVRM_INLINE LaneTranslation recent_page(const LaneTranslation& from) {
+#if defined(__NVPTX__)
+  LaneTranslation found;
+  const auto* const at = (const __attribute__((address_space(3))) LaneTranslation*)&from;
+  asm volatile("ld.shared.u64 %0, [%2]; ld.shared.u64 %1, [%2 + 8];" : "=l"(found.tag), "=l"(found.page) : "r"(at));
+  return found;
+#else
+  return from;
+#endif
 }
 
 // The state of a lane that runs, and what it knows of its memory, side by side.
 struct ResidentLane {
   Cpu cpu;
-  LaneTranslation recent[kLaneTranslations];
+  KnownPages pages;
 };
 
 namespace detail {
@@ -114,12 +142,12 @@ KVRM_INLINE u32 recent_slot(u64 address) {
   return (page ^ page >> 9) & (kLaneTranslations - 1);
 }
 
-// Memory comes in words of 8 bytes. An access that is aligned, or made of whole words, needs no more than its words.
+// Memory comes in words of 8 bytes. An access that is aligned, or made of whole words, needs no more than its words: 0.
 template <class T>
-KVRM_INLINE bool fits(u64 address) {
-  if constexpr (sizeof(T) == 1) return true;
-  if constexpr (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) return (address & (sizeof(T) - 1)) == 0;
-  return sizeof(T) % 8 == 0 && (address & 7) == 0 && (address & (kPageSize - 1)) <= kPageSize - sizeof(T);
+KVRM_INLINE u64 misfit(u64 address) {
+  if constexpr (sizeof(T) <= 8 && (sizeof(T) & (sizeof(T) - 1)) == 0) return address & (sizeof(T) - 1);
+  if constexpr (sizeof(T) % 8 != 0) return 1;
+  return (address & 7) | ((address & (kPageSize - 1)) > kPageSize - sizeof(T));
 }
 template <class T>
 struct Words {
@@ -154,40 +182,67 @@ KVRM_INLINE void put(u64 page, u64 offset, const T& value) {
 
 }  // namespace detail
 
-// The part of the policy that needs no more than the recent pages; what it cannot do is kNotRecent or kNotHere. The Cpu
-// is that of a ResidentLane.
-struct RecentPages {
+// What a row wants of memory, and whether the recent pages can give it: a policy that does nothing else. Every row makes
+// one access and changes nothing before it, so a row may be run with this first. The Cpu is that of a ResidentLane.
+struct ProbeRecent {
+  u64 address;
+  LaneTranslation known;
+  u64 misfit;  // not zero: not an access for RecentPages
+  u64 wrong;   // not zero: that, or a page which is not among the recent ones, or not for this
+  Access access;
+
   template <class T>
-  KVRM_INLINE Trap load(Cpu& cpu, u64 address, T& value) {
-    const LaneTranslation& known = reinterpret_cast<ResidentLane&>(cpu).recent[detail::recent_slot(address)];
-    const u64 last = (address + sizeof(T) - 1) & kTagMask;
-    if (KVRM_UNLIKELY(!detail::fits<T>(address))) return Trap::kNotHere;
-    if (KVRM_UNLIKELY((known.tag & ~u64{2}) != last)) return not_recent(cpu, address, Access::kRead);
-    value = detail::get<T>(known.page, address & (kPageSize - 1));
-    return Trap::kNone;
+  KVRM_INLINE Trap load(Cpu& cpu, u64 at, T&) {
+    return look<T>(cpu, at, Access::kRead, 1);
   }
   template <class T>
-  KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
-    const LaneTranslation& known = reinterpret_cast<ResidentLane&>(cpu).recent[detail::recent_slot(address)];
-    const u64 last = (address + sizeof(T) - 1) & kTagMask;
-    if (KVRM_UNLIKELY(!detail::fits<T>(address))) return Trap::kNotHere;
-    if (KVRM_UNLIKELY((known.tag & ~u64{1}) != last)) return not_recent(cpu, address, Access::kWrite);
-    detail::put<T>(known.page, address & (kPageSize - 1), value);
-    return Trap::kNone;
+  KVRM_INLINE Trap store(Cpu& cpu, u64 at, const T&) {
+    return look<T>(cpu, at, Access::kWrite, 2);
   }
 
  private:
-  static KVRM_INLINE Trap not_recent(Cpu& cpu, u64 address, Access access) {
-    cpu.fault_address = address;
-    cpu.fault_access = static_cast<u32>(access);
+  template <class T>
+  KVRM_INLINE Trap look(Cpu& cpu, u64 at, Access how, u64 forbidden) {
+    address = at;
+    access = how;
+    known = recent_page(reinterpret_cast<ResidentLane&>(cpu).pages.recent[detail::recent_slot(at)]);
+    misfit = detail::misfit<T>(at);
+    wrong = ((known.tag ^ (at & kTagMask)) & (kTagMask | forbidden)) | misfit;
     return Trap::kNotRecent;
+  }
+};
+
+// Whether the table has the page that was asked for; then it is a recent one.
+KVRM_INLINE bool recall(Cpu& cpu, const ProbeRecent& probe) {
+  KnownPages& pages = reinterpret_cast<ResidentLane&>(cpu).pages;
+  const LaneTranslation found = pages.far_slot(probe.address);
+  constexpr u64 kGeneration = u64{0xff} << 56;
+  const u64 wanted = pages.far_tag(probe.address & kTagMask);
+  if (((found.tag ^ wanted) & (kTagMask | kGeneration | static_cast<u64>(probe.access))) != 0) return false;
+  pages.recent[detail::recent_slot(probe.address)] = {found.tag & ~kGeneration, found.page};
+  return true;
+}
+
+// Accesses to the page that was found, without asking.
+struct RecentPage {
+  u64 page;
+
+  template <class T>
+  KVRM_INLINE Trap load(Cpu&, u64 address, T& value) {
+    value = detail::get<T>(page, address & (kPageSize - 1));
+    return Trap::kNone;
+  }
+  template <class T>
+  KVRM_INLINE Trap store(Cpu&, u64 address, const T& value) {
+    detail::put<T>(page, address & (kPageSize - 1), value);
+    return Trap::kNone;
   }
 };
 
 // All of a lane's memory.
 class LaneMemory {
  public:
-  KVRM_INLINE LaneMemory(LaneSpace* space, LaneTranslation* recent) : space_(space), recent_(recent) {}
+  KVRM_INLINE LaneMemory(LaneSpace* space, KnownPages* pages) : space_(space), pages_(pages) {}
 
   // --- the policy ---
   template <class T>
@@ -258,8 +313,19 @@ class LaneMemory {
 
   // Gives back every private page and forgets the map: the lane is about to become another one.
   KVRM_COLD inline void clear();
-  void forget_recent() {
-    for (u32 i = 0; i < kLaneTranslations; ++i) recent_[i].tag = kNoLanePage;
+  // For a lane that begins to run: nothing is known, and this table is its own. Slots are a power of two.
+  void know_nothing(LaneTranslation* far, u32 slots, u32 far_shift) {
+    pages_->far = far;
+    pages_->far_mask = slots - 1;
+    pages_->far_shift = static_cast<u16>(far_shift);
+    pages_->generation = 0xff;
+    forget_pages();
+  }
+  void forget_pages() {
+    for (u32 i = 0; i < kLaneTranslations; ++i) pages_->recent[i].tag = kNoLanePage;
+    pages_->generation = (pages_->generation + 1) & 0xff;
+    if (pages_->generation != 0) return;
+    for (u32 i = 0; i <= pages_->far_mask; ++i) pages_->far[u64{i} << pages_->far_shift].tag = kNoLanePage;
   }
   LaneSpace& space() { return *space_; }
 
@@ -283,7 +349,7 @@ class LaneMemory {
   SlowAccess each_page(u64 address, u64 size, Access access, Copy copy);
 
   LaneSpace* space_;
-  LaneTranslation* recent_;
+  KnownPages* pages_;
 };
 
 }  // namespace kvrm::memory

@@ -201,7 +201,10 @@ LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   if (!(entry & kEntryPrivate) || !(entry & kEntryWrite)) tag |= 2;
   if (entry & kEntryCommon) tag |= 3;
   // A fetch must not push out the page that the instruction is about to access: that instruction would never get done.
-  if (access != Access::kExecute) recent_[detail::recent_slot(address)] = {tag, page};
+  if (access != Access::kExecute) {
+    pages_->recent[detail::recent_slot(address)] = {tag, page};
+    pages_->far_slot(address) = {pages_->far_tag(tag), page};
+  }
   return {Trap::kNone, page, entry};
 }
 
@@ -212,7 +215,7 @@ inline void LaneMemory::note_private(u64 address) {
 }
 
 inline void LaneMemory::map_changed() {
-  forget_recent();
+  forget_pages();
   ++space_->changes;
 }
 
@@ -404,7 +407,7 @@ bool LaneMemory::poke(u64 address, const void* from, u64 size) {
     copy_into(*slot.entry & kEntryAddress, offset, bytes + done, count);
     done += count;
   }
-  forget_recent();
+  forget_pages();
   return true;
 }
 

@@ -1,8 +1,6 @@
 // A simulated lane's memory as the host's code sees memories.
 #pragma once
 
-#include <array>
-
 #include "memory/guest_memory.h"
 #include "memory/lane_memory_map.h"
 
@@ -10,7 +8,9 @@ namespace kvrm::device::test {
 
 class LaneGuestMemory final : public memory::GuestMemory {
  public:
-  explicit LaneGuestMemory(memory::LaneSpace& space) : lane_(&space, recent_.data()) { lane_.forget_recent(); }
+  explicit LaneGuestMemory(memory::LaneSpace& space) : lane_(&space, &pages_) {
+    lane_.know_nothing(&far_, 1, 0);
+  }
   LaneGuestMemory(const LaneGuestMemory&) = delete;
   LaneGuestMemory& operator=(const LaneGuestMemory&) = delete;
 
@@ -44,7 +44,8 @@ class LaneGuestMemory final : public memory::GuestMemory {
   memory::LaneMemory& lane() { return lane_; }
 
  private:
-  std::array<memory::LaneTranslation, memory::kLaneTranslations> recent_;
+  memory::KnownPages pages_{};
+  memory::LaneTranslation far_{};
   mutable memory::LaneMemory lane_;
 };
 

@@ -94,6 +94,7 @@ class SimulatedDevice {
         ring_(plan.ring_bytes, lanes::kMostInRecord),
         lanes_(lane_count()),
         areas_(u64{lane_count()} * plan.area_capacity),
+        far_pages_(u64{lane_count()} * kFarSlots),
         progress_(lane_count()) {
     describe();
     simulate_prepare(launch_);
@@ -116,7 +117,7 @@ class SimulatedDevice {
       std::memcpy(images_.as() + at, image->page(0), image->padded_size());
       at += image->padded_size();
     }
-    decoded_ = Pages((starts.image_bytes() / 4 + 1) * sizeof(interpreter::WordEntry));
+    decoded_ = Pages((starts.image_bytes() / 4 + 2) * sizeof(interpreter::WordEntry));
     start_bytes_ = Pages(starts.page_bytes().size() + memory::kPageSize);
     std::memcpy(start_bytes_.as(), starts.page_bytes().data(), starts.page_bytes().size());
     names_ = starts.names();
@@ -220,6 +221,8 @@ class SimulatedDevice {
     launch_.images = images_.as();
     launch_.image_bytes = image_bytes_;
     launch_.decoded = decoded_.as<interpreter::WordEntry>();
+    launch_.far_pages = far_pages_.data();
+    launch_.far_slots = kFarSlots;
     launch_.mailbox = mailbox_.view();
     launch_.output = ring_.view();
     launch_.jobs = list_.data();
@@ -232,12 +235,15 @@ class SimulatedDevice {
     if (!drain_) drain_ = std::make_unique<cuda::OutputDrain>(ring_.view());
   }
 
+  static constexpr u32 kFarSlots = 16;  // few, so that they collide
+
   const Plan plan_;
   SimulatedWorld world_;
   SimulatedMailbox mailbox_;
   SimulatedRing ring_;
   std::vector<lanes::Lane> lanes_;
   std::vector<memory::Area> areas_;
+  std::vector<memory::LaneTranslation> far_pages_;
   std::vector<u64> progress_;
   Pages images_, decoded_, start_bytes_;
   u64 image_bytes_ = 0;

@@ -14,7 +14,7 @@ namespace {
 struct OwnHome {
   memory::ResidentLane* resident;
   Cpu& cpu() const { return resident->cpu; }
-  memory::LaneTranslation* recent() const { return resident->recent; }
+  memory::KnownPages* pages() const { return &resident->pages; }
 };
 
 }  // namespace
@@ -28,7 +28,9 @@ void simulate_run(const lanes::Launch& launch, Lanes kind, u64 seed) {
         memory::ResidentLane resident{};
         U128 vectors[32];
         lanes::Lane& lane = launch.lanes[group * size + number];
-        lanes::run_group(WarpOfLane(warp, number), launch, lane, OwnHome{&resident}, vectors);
+        memory::LaneTranslation* const far =
+            launch.far_pages + (u64{group} * launch.far_slots << launch.group_shift) + number;
+        lanes::run_group(WarpOfLane(warp, number), launch, lane, OwnHome{&resident}, far, vectors);
       });
     });
   }
@@ -39,7 +41,9 @@ void simulate_prepare(const lanes::Launch& launch) {
 }
 
 void simulate_decode(const lanes::Launch& launch) {
-  for (u64 i = 0; i < launch.image_bytes / 4; ++i) lanes::decode_image_word(launch, i);
+  const u64 words = launch.image_bytes / 4;
+  for (u64 i = 0; i < words; ++i) lanes::decode_image_word(launch, i);
+  for (u64 i = 0; i < words; ++i) launch.decoded[i].straight = interpreter::straight_words(launch.decoded, i, words);
 }
 
 }  // namespace kvrm::device::test

@@ -119,6 +119,7 @@ class LanesTogether {
 class WarpOfLane {
  public:
   using Together = LanesTogether;
+  using Alone = LanesTogether;
   WarpOfLane(SimulatedWarp& warp, u32 lane) : warp_(warp), lane_(lane) {}
 
   u32 ballot(bool value) const {

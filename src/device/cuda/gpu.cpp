@@ -9,7 +9,7 @@ namespace kvrm::device::cuda {
 
 // As the kernel has it (device/lanes/attend.h), where the vector registers are elsewhere.
 unsigned resident_bytes() {
-  return static_cast<unsigned>(sizeof(BasicCpu<U128*>) + memory::kLaneTranslations * sizeof(memory::LaneTranslation));
+  return static_cast<unsigned>(sizeof(BasicCpu<U128*>) + sizeof(memory::KnownPages));
 }
 
 Result<GpuPointer> Gpu::open(int ordinal, const ProgressCallback& progress) {

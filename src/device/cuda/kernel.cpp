@@ -13,22 +13,31 @@ static_assert(sizeof(memory::ResidentLane) / 8 % 2 == 1);
 class LanesTogether {
  public:
   KVRM_INLINE LanesTogether(u32 mask, bool whole) : mask_(mask), whole_(whole) {}
-  KVRM_INLINE bool any(bool condition) const { return alone() ? condition : warp::any(mask_, condition); }
+  KVRM_INLINE bool any(bool condition) const { return warp::any(mask_, condition); }
   KVRM_INLINE bool agree(bool inside, u32 key) const {
-    if (alone()) return inside && whole_;
     const u32 first = static_cast<u32>(__builtin_ctz(mask_));
     return warp::all(mask_, inside && whole_ && key == warp::shuffle(mask_, key, first));
   }
 
  private:
-  KVRM_INLINE bool alone() const { return (mask_ & (mask_ - 1)) == 0; }
   u32 mask_;
+  bool whole_;
+};
+
+class LaneAlone {
+ public:
+  KVRM_INLINE LaneAlone(u32, bool whole) : whole_(whole) {}
+  KVRM_INLINE bool any(bool condition) const { return condition; }
+  KVRM_INLINE bool agree(bool inside, u32) const { return inside && whole_; }
+
+ private:
   bool whole_;
 };
 
 class GpuWarp {
  public:
   using Together = LanesTogether;
+  using Alone = LaneAlone;
 
   KVRM_INLINE explicit GpuWarp(u32 group_shift) : mask_(group_shift == 5 ? ~0u : (1u << (1u << group_shift)) - 1) {}
   KVRM_INLINE u32 ballot(bool value) const { return alone() ? value : warp::ballot(mask_, value); }
@@ -59,8 +68,8 @@ namespace {
 struct SharedHome {
   u32 thread;
   KVRM_INLINE Cpu& cpu() const { return *(Cpu*)(KVRM_SHARED Cpu*)&kvrm_resident[thread].cpu; }
-  KVRM_INLINE memory::LaneTranslation* recent() const {
-    return (memory::LaneTranslation*)(KVRM_SHARED memory::LaneTranslation*)kvrm_resident[thread].recent;
+  KVRM_INLINE memory::KnownPages* pages() const {
+    return (memory::KnownPages*)(KVRM_SHARED memory::KnownPages*)&kvrm_resident[thread].pages;
   }
 };
 
@@ -74,10 +83,12 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_run(const Launch* given) {
   const u32 warps = warp::blocks() * (warp::block_size() / 32);
   const u32 first = warp::block() * (warp::block_size() / 32) + warp::thread() / 32;
   const u32 groups = ((launch.lane_count - 1) >> launch.group_shift) + 1;
+  memory::LaneTranslation* const far =
+      launch.far_pages + (u64{first} * launch.far_slots << launch.group_shift) + lane_in_warp;
   alignas(16) U128 vectors[32];  // clang loads vectors of bytes in one piece, whatever their type's alignment
   for (u32 group = first; group < groups; group += warps) {
     const u32 lane = (group << launch.group_shift) + lane_in_warp;
-    run_group(GpuWarp(launch.group_shift), launch, launch.lanes[lane], SharedHome{warp::thread()}, vectors);
+    run_group(GpuWarp(launch.group_shift), launch, launch.lanes[lane], SharedHome{warp::thread()}, far, vectors);
   }
 }
 
@@ -87,11 +98,16 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_prepare(const Launch* launch)
   if (lane < launch->lane_count) prepare_lane(*launch, lane);
 }
 
-// Before the first launch: every word that may be code. Later nobody writes there, so lanes need not agree who does.
-extern "C" __attribute__((nvptx_kernel)) void kvrm_decode(const Launch* launch) {
+// Before the first launch: every word that may be code, and then how far each runs straight on. Later nobody writes
+// there, so lanes need not agree who does.
+extern "C" __attribute__((nvptx_kernel)) void kvrm_decode(const Launch* launch, u32 pass) {
   const kvrm::u64 step = kvrm::u64{warp::blocks()} * warp::block_size();
   for (kvrm::u64 i = warp::block() * warp::block_size() + warp::thread(); i < launch->image_bytes / 4; i += step) {
-    decode_image_word(*launch, i);
+    if (pass == 0) {
+      decode_image_word(*launch, i);
+    } else {
+      launch->decoded[i].straight = interpreter::straight_words(launch->decoded, i, launch->image_bytes / 4);
+    }
   }
 }
 
@@ -103,8 +119,9 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_serve(const Launch* given, u3
   memory::ResidentLane resident;
   alignas(16) U128 vectors[32];
   resident.cpu.q = vectors;
-  memory::LaneMemory memory(&lane.space, resident.recent);
-  memory.forget_recent();
+  memory::LaneMemory memory(&lane.space, &resident.pages);
+  memory::LaneTranslation far;
+  memory.know_nothing(&far, 1, 0);
   MailboxState state(resident.cpu, lane.process);
   Outcome outcome;
   while (serve(launch.mailbox, 0, memory, state, outcome) != Poll::kDone) sync::pause(200);

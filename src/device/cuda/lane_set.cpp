@@ -15,6 +15,7 @@ using memory::kPageSize;
 constexpr u32 kSlots = 1024;                    // of the mailbox
 constexpr u64 kRingBytes = u64{16} << 20;       // of the output ring
 constexpr u64 kMostFrameBytes = u64{56} << 30;  // a machine leaves room for others
+constexpr u64 kFarBytes = u64{256} << 20;
 constexpr u32 kUsualTables = 24;                // of a group: what a program of ordinary shape touches
 
 // Words that lanes count in. They lie far apart: each is busy.
@@ -80,6 +81,11 @@ Result<void> LaneSet::allocate() {
   directory_slots_ = std::bit_ceil(
       static_cast<u32>(std::clamp<u64>(2 * tables_of_group, 64, std::max<u64>(256, (u64{1} << 22) / groups_))));
 
+  // As many as the GPU runs at a time have a table of their pages, of up to 16 MiB of guest memory.
+  const u64 running = std::min<u64>(groups_, gpu_->warps()) << group_shift_;
+  far_slots_ = std::clamp<u32>(std::bit_floor(static_cast<u32>(kFarBytes / sizeof(memory::LaneTranslation) / running)),
+                               64, 4096);
+
   struct Wish {
     DeviceBuffer* buffer;
     u64 bytes;
@@ -93,6 +99,7 @@ Result<void> LaneSet::allocate() {
       {&table_links_, tables * sizeof(u32), "the page tables", false},
       {&directories_, u64{groups_} * directory_slots_ * sizeof(u64), "the page directories", true},
       {&areas_, u64{padded_lanes_} * area_capacity_ * sizeof(memory::Area), "the memory maps", false},
+      {&far_pages_, running * far_slots_ * sizeof(memory::LaneTranslation), "the lanes' tables", false},
       {&zeros_, kPageSize, "a page", true},
       {&counters_, kCounters * kCounterBytes + kSlots / 8, "the counters", true},
       {&orders_, padded_lanes_ * sizeof(lanes::Order), "the lanes' orders", true},
@@ -163,6 +170,8 @@ lanes::Launch LaneSet::describe() const {
   launch.images = reinterpret_cast<const u8*>(images_.address());
   launch.image_bytes = image_bytes_;
   launch.decoded = reinterpret_cast<interpreter::WordEntry*>(decoded_.address());
+  launch.far_pages = reinterpret_cast<memory::LaneTranslation*>(far_pages_.address());
+  launch.far_slots = far_slots_;
   launch.mailbox = {reinterpret_cast<u32*>(flags_.address()), reinterpret_cast<lanes::Slot*>(slots_.address()),
                     reinterpret_cast<u32*>(counter(kFreeSlots)), kSlots};
   launch.output = {reinterpret_cast<u64*>(ring_.address()),
@@ -206,7 +215,7 @@ Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput
     return {};
   };
   image_bytes_ = starts.image_bytes();
-  const u64 decoded_bytes = (image_bytes_ / 4 + 1) * sizeof(interpreter::WordEntry);
+  const u64 decoded_bytes = (image_bytes_ / 4 + 2) * sizeof(interpreter::WordEntry);
   if (auto done = allocate(images_, image_bytes_ + 16, "the programs"); !done) return done;
   if (auto done = allocate(decoded_, decoded_bytes, "the decoded programs"); !done) return done;
   if (auto done = stream_.fill(decoded_.address(), 0, decoded_bytes); !done) return done;
@@ -259,8 +268,10 @@ Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput
   constexpr unsigned kThreads = 256;
   const unsigned most = 8 * static_cast<unsigned>(context->properties().multiprocessors);
   const unsigned blocks = static_cast<unsigned>(std::clamp<u64>(divided_up(image_bytes_ / 4, kThreads), 1, most));
-  if (auto done = gpu_->decode.launch(stream_, {.grid = blocks, .block = kThreads}, launch_.address()); !done)
-    return done;
+  for (const u32 pass : {0u, 1u}) {
+    if (auto done = gpu_->decode.launch(stream_, {.grid = blocks, .block = kThreads}, launch_.address(), pass); !done)
+      return done;
+  }
   return stream_.wait();
 }
 

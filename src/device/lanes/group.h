@@ -78,14 +78,15 @@ inline void prepare_lane(const Launch& launch, u32 number) {
 
 // Every lane of the group calls this.
 template <class Warp, class Home>
-KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, Home home, U128* vectors) {
+KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, Home home,
+                           memory::LaneTranslation* far, U128* vectors) {
   u64* const progress = &launch.progress[lane.number];
   Cpu& cpu = home.cpu();
-  memory::LaneMemory memory(&lane.space, home.recent());
+  memory::LaneMemory memory(&lane.space, home.pages());
   Attendant attendant(launch, lane, cpu, memory);
   give_vectors(cpu, vectors);
   load_registers(cpu, lane.registers);
-  memory.forget_recent();
+  memory.know_nothing(far, launch.far_slots, launch.group_shift);
   if (launch.orders) attendant.take_order();
 
   // What the loop looks at all the time; the lane's record has it whenever the attendant works.
@@ -155,21 +156,42 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
       u32 ran = 0;
       if (choice.mine) {
         if (trap == Trap::kNone && common_turn != 0) {
-          const interpreter::TurnEnd end = interpreter::run_turn<typename Warp::Together>(
-              home, window.start, window.words, window.entries, static_cast<u32>(index), common_turn, choice.lanes,
-              choice.lanes == runnable);
-          trap = end.trap;
-          ran = end.retired;
-          cpu.clock_ns += ran;
-          if (trap == Trap::kNotRecent) {
-            const auto page = memory.resolve(cpu.fault_address, static_cast<Access>(cpu.fault_access));
-            trap = page.trap == Trap::kNone && !(page.entry & memory::kEntryCommon) ? Trap::kNone : Trap::kNotHere;
-          }
-          if (trap == Trap::kNotHere) {
-            trap = interpreter::run_one(cpu, memory, window);
-            const u32 one = trap == Trap::kNone || trap == Trap::kSystemCall ? 1 : 0;
-            ran += one;
-            cpu.clock_ns += one;
+          const bool whole = choice.lanes == runnable;
+          // What the loop cannot do is done here, and as long as the lanes stay together it goes on.
+          const auto run = [&]<class Together>(const Together& together) {
+            u32 at = static_cast<u32>(index);
+            bool go_on = true;
+            while (go_on) {
+              const interpreter::TurnEnd end = interpreter::run_turn<Together>(
+                  home, window.start, window.words, window.entries, at, common_turn - ran, choice.lanes, whole);
+              trap = end.trap;
+              ran += end.retired;
+              cpu.clock_ns += end.retired;
+              if (trap == Trap::kNotRecent) {
+                const auto page = memory.resolve(cpu.fault_address, static_cast<Access>(cpu.fault_access));
+                trap = page.trap == Trap::kNone && !(page.entry & memory::kEntryCommon) ? Trap::kNone : Trap::kNotHere;
+              } else if (trap == Trap::kNotTogether) {
+                trap = Trap::kNone;
+              } else if (trap == Trap::kNone && end.retired == 0) {
+                trap = Trap::kNotHere;
+              }
+              if (trap == Trap::kNotHere) {
+                trap = interpreter::run_one(cpu, memory, window);
+                const u32 one = trap == Trap::kNone || trap == Trap::kSystemCall ? 1 : 0;
+                ran += one;
+                cpu.clock_ns += one;
+              }
+              const u64 distance = cpu.pc - window.start;
+              at = static_cast<u32>(distance / 4);
+              go_on = together.agree(trap == Trap::kNone && ran < common_turn && window_changes == lane.space.changes &&
+                                         distance < u64{window.words} * 4 && distance % 4 == 0,
+                                     at);
+            }
+          };
+          if ((choice.lanes & (choice.lanes - 1)) == 0) {
+            run(typename Warp::Alone(choice.lanes, whole));
+          } else {
+            run(typename Warp::Together(choice.lanes, whole));
           }
           retired += ran;
           left -= ran;

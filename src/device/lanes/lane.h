@@ -58,7 +58,7 @@ struct Lane {
   u32 slot;           // of the mailbox
   RequestKind request;
   u32 is_process;     // a Linux program; otherwise a raw lane
-  interpreter::WordEntry word[2];  // for code that cannot be shared: the one word that runs next
+  interpreter::WordEntry word[3];  // for code that cannot be shared: the one word that runs next
 };
 
 // A page that is not what its area says: it begins with other bytes.
@@ -121,6 +121,9 @@ struct Launch {
   const u8* images;
   u64 image_bytes;
   interpreter::WordEntry* decoded;
+  // For each group that runs at the same time, slots for its lanes, interleaved (memory::KnownPages).
+  memory::LaneTranslation* far_pages;
+  u32 far_slots;
   Mailbox mailbox;
   OutputRing output;
   const LaunchJob* jobs;
