@@ -47,9 +47,9 @@ struct TurnEnd {
 
 // Home gives the lane's registers: Cpu& cpu(). The lanes that call this together stay together: they have the same
 // window, index and turn, and Together makes them agree whenever one of them may have to leave. It is made of the mask
-// of these lanes and of whether they are all that can run:
+// of these lanes and of whether there is nobody else whom they might meet:
 //   any(condition)       whether it holds for one of them
-//   agree(inside, key)   whether all are inside the window and have the same key, and nobody else could run
+//   agree(inside, key)   whether all are inside the window and have the same key, and there is nobody to meet
 // Not inlined and calling nothing: the registers of the machine belong to this loop. It looks at the turn's end only
 // where straight code begins, and does not begin what it could not finish; so it may do nothing at all.
 template <class Together, class Home>

@@ -144,6 +144,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
         }
       }
       // A lane that cannot fetch stands alone.
+      static_assert(kPlaceStep == sizeof(interpreter::WordEntry));
       const u64 index = (cpu.pc - window.start) / 4;
       const u64 place = trap != Trap::kNone
                             ? reinterpret_cast<u64>(&lane) | 1
@@ -156,14 +157,14 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
       u32 ran = 0;
       if (choice.mine) {
         if (trap == Trap::kNone && common_turn != 0) {
-          const bool whole = choice.lanes == runnable;
           // What the loop cannot do is done here, and as long as the lanes stay together it goes on.
           const auto run = [&]<class Together>(const Together& together) {
             u32 at = static_cast<u32>(index);
             bool go_on = true;
             while (go_on) {
               const interpreter::TurnEnd end = interpreter::run_turn<Together>(
-                  home, window.start, window.words, window.entries, at, common_turn - ran, choice.lanes, whole);
+                  home, window.start, window.words, window.entries, at, common_turn - ran, choice.lanes,
+                  choice.whole);
               trap = end.trap;
               ran += end.retired;
               cpu.clock_ns += end.retired;
@@ -189,9 +190,9 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
             }
           };
           if ((choice.lanes & (choice.lanes - 1)) == 0) {
-            run(typename Warp::Alone(choice.lanes, whole));
+            run(typename Warp::Alone(choice.lanes, choice.whole));
           } else {
-            run(typename Warp::Together(choice.lanes, whole));
+            run(typename Warp::Together(choice.lanes, choice.whole));
           }
           retired += ran;
           left -= ran;

@@ -1,8 +1,8 @@
 // Who of a group runs next. Lanes that have drifted apart meet again where the deepest of them waits for the others:
 // among the runnable lanes the one with the deepest stack, then with the smallest pc, leads, and all lanes at its place
 // run with it. `place` is where the lane's next word is decoded: lanes that run different code at one address do not
-// meet. Nor do lanes that see different stretches of the same code: `window` is where in its stretch a lane is, and how
-// long it is. So that a lane that spins for another cannot starve it, every runnable lane leads once in a while.
+// meet. Nor do lanes that see different stretches of the same code: `window` is where in its stretch a lane is (above), and
+// how long it is. So that a lane that spins for another cannot starve it, every runnable lane leads once in a while.
 //
 // Warp is a class with the cross-lane operations of the group (base/warp.h on a GPU, simulated in tests): ballot(bool),
 // shuffle(u32 or u64, from), reduce_min(u32). All lanes of the group call these functions together.
@@ -12,12 +12,14 @@
 
 namespace kvrm::device::lanes {
 
+inline constexpr u64 kPlaceStep = 16;  // between the places of neighbouring words
 inline constexpr u32 kFairness = 64;  // a lane that is always passed over leads after so many choices times the lanes
 
 struct Choice {
   u32 leader;
-  u32 lanes;  // that run now
-  bool mine;  // this is one of them
+  u32 lanes;   // that run now
+  bool mine;   // this is one of them
+  bool whole;  // no other lane runs the same code, so there is nobody to meet for a while
 };
 
 template <class Warp>
@@ -28,7 +30,11 @@ KVRM_INLINE Choice choose(const Warp& warp, bool runnable, u32 all_runnable, u64
     const u64 leading = warp.shuffle(place, leader);
     const u64 leading_window = warp.shuffle(window, leader);
     const bool mine = runnable && place == leading && window == leading_window;
-    return {leader, warp.ballot(mine), mine};
+    const u32 lanes = warp.ballot(mine);
+    if (lanes == all_runnable) return {leader, lanes, mine, true};
+    const auto code = [](u64 at, u64 where) { return at - (where >> 32) * kPlaceStep; };
+    const bool same_code = runnable && code(place, window) == code(leading, leading_window);
+    return {leader, lanes, mine, warp.ballot(same_code) == lanes};
   };
   const Choice first = with(static_cast<u32>(__builtin_ctz(all_runnable)));
   if (first.lanes == all_runnable) return first;
