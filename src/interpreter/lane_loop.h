@@ -48,6 +48,7 @@ struct TurnEnd {
 // Home gives the lane's registers: Cpu& cpu(). The lanes that call this together stay together: they have the same
 // window, index and turn, and Together makes them agree whenever one of them may have to leave. It is made of the mask
 // of these lanes and of whether there is nobody else whom they might meet:
+//   kAlone               it is one lane, in a group of one
 //   any(condition)       whether it holds for one of them
 //   agree(inside, key)   whether all are inside the window and have the same key, and there is nobody to meet
 // Not inlined and calling nothing: the registers of the machine belong to this loop. It looks at the turn's end only
@@ -57,7 +58,7 @@ __attribute__((noinline)) TurnEnd run_turn(Home home, u64 start, u32 words, Word
                                            u32 mask, bool whole) {
   const Together together(mask, whole);
   Cpu& cpu = home.cpu();
-  memory::ProbeRecent probe{};
+  memory::ProbeRecent<Together::kAlone> probe{};
   u32 bias = 0 - index;  // retired instructions are index + bias
   u32 handler = 0;
   u64 operands = 0;
@@ -70,7 +71,7 @@ __attribute__((noinline)) TurnEnd run_turn(Home home, u64 start, u32 words, Word
   // A jump table: the compiler would make a tree of comparisons.
 #define KVRM_DISPATCH(handler)                                                                                       \
   asm goto("{ targets%=: .branchtargets %l[L_undecoded], %l[L_cold], %l[L_undefined]" KVRM_HOT_BRANCHES(KVRM_TARGET) \
-           KVRM_HOT_OTHERS(KVRM_TARGET) "; brx.idx.uni %0, targets%=; }"                                             \
+               KVRM_HOT_OTHERS(KVRM_TARGET) "; brx.idx.uni %0, targets%=; }"                                         \
            :                                                                                                         \
            : "r"(u32{handler})                                                                                       \
            :                                                                                                         \
@@ -91,26 +92,20 @@ dispatch:
   }
 #endif
 
-  // To the next word. The one behind it is fetched before it is needed.
-#define KVRM_NEXT                           \
-  handler = following.handler;              \
-  operands = following.operands;            \
-  following = load_entry(code + index + 2); \
-  ++index
   // To where a branch led. Goes on if all lanes are there and the code ahead is inside the window and the turn.
-#define KVRM_BRANCHED                                                                                       \
-  const u64 distance = cpu.pc - start;                                                                      \
-  const u32 target = static_cast<u32>(distance >> 2);                                                       \
-  bias += index + 1 - target;                                                                               \
-  index = target;                                                                                           \
-  KVRM_UNIFORM_GOTO(!together.agree(distance < u64{words} * 4 && distance % 4 == 0, target), elsewhere);    \
+#define KVRM_BRANCHED                                                                                    \
+  const u64 distance = cpu.pc - start;                                                                   \
+  const u32 target = static_cast<u32>(distance >> 2);                                                    \
+  bias += index + 1 - target;                                                                            \
+  index = target;                                                                                        \
+  KVRM_UNIFORM_GOTO(!together.agree(distance < u64{words} * 4 && distance % 4 == 0, target), elsewhere); \
   KVRM_START
-#define KVRM_START                                                                         \
-  const WordEntry first = load_entry(code + index);                                        \
-  following = load_entry(code + index + 1);                                                \
-  const u32 room = turn - bias < words ? turn - bias : words;                              \
+#define KVRM_START                                                                           \
+  const WordEntry first = load_entry(code + index);                                          \
+  following = load_entry(code + index + 1);                                                  \
+  const u32 room = turn - bias < words ? turn - bias : words;                                \
   KVRM_UNIFORM_GOTO(first.straight >= kTooStraight || index + first.straight > room, leave); \
-  handler = first.handler;                                                                 \
+  handler = first.handler;                                                                   \
   operands = first.operands
 
   // Frequent handlers end with a jump of their own, so that the GPU finds its target while it still works on the
@@ -118,55 +113,54 @@ dispatch:
   // handlers: the preprocessor expands the inner one only in a second pass.
 #define KVRM_NOTHING()
 #define KVRM_AGAIN(...) __VA_ARGS__
-#define KVRM_RUN(row, shape, promise)                                            \
-  L_##row##shape : {                                                             \
-    auto op = unpack_operands<isa::row>(operands);                               \
-    promise;                                                                     \
-    if constexpr (semantics::kUsesPc<isa::row>) cpu.pc = start + u64{index} * 4; \
-    if constexpr (kAsksMemory<isa::row>) {                                       \
-      (void)semantics::Meaning<isa::row>::execute(cpu, probe, op);               \
-      KVRM_UNIFORM_GOTO(together.any(probe.wrong != 0), missed);                 \
-    }                                                                            \
-    memory::RecentPage memory{probe.known.page};                                 \
-    (void)semantics::Meaning<isa::row>::execute(cpu, memory, op);                \
-    if constexpr (!kIsFrequent<kHandle_##row##shape>) goto next;                    \
-    KVRM_NEXT;                                                                   \
-    KVRM_DISPATCH KVRM_NOTHING()(handler);                                       \
+#define KVRM_RUN(row, shape, promise)                                                      \
+  L_##row##shape : {                                                                       \
+    auto op = unpack_operands<isa::row>(operands);                                         \
+    promise;                                                                               \
+    if constexpr (semantics::kUsesPc<isa::row>) cpu.pc = start + u64{index} * 4;           \
+    if constexpr (kAsksMemory<isa::row>) {                                                 \
+      (void)semantics::Meaning<isa::row>::execute(cpu, probe, op);                         \
+      KVRM_UNIFORM_GOTO(together.any(probe.wrong != 0), missed);                           \
+    }                                                                                      \
+    const WordEntry ahead = load_entry(code + index + 2);                                  \
+    memory::RecentPage<Together::kAlone> memory{probe.known.page};                         \
+    (void)semantics::Meaning<isa::row>::execute(cpu, memory, op);                          \
+    handler = following.handler;                                                           \
+    operands = following.operands;                                                         \
+    following = ahead;                                                                     \
+    ++index;                                                                               \
+    if constexpr (!(Together::kAlone && kIsFrequent<kHandle_##row##shape>)) goto dispatch; \
+    KVRM_DISPATCH KVRM_NOTHING()(handler);                                                 \
   }
   KVRM_AGAIN(KVRM_HOT_OTHERS(KVRM_RUN))
 #undef KVRM_RUN
 
-#define KVRM_RUN(row, shape, promise)                                 \
-  L_##row##shape : {                                                  \
-    auto op = unpack_operands<isa::row>(operands);                    \
-    promise;                                                          \
-    cpu.pc = start + u64{index} * 4;                                  \
-    (void)semantics::Meaning<isa::row>::execute(cpu, probe, op);      \
-    if constexpr (!kIsFrequent<kHandle_##row##shape>) goto branched;     \
-    KVRM_BRANCHED;                                                    \
-    KVRM_DISPATCH KVRM_NOTHING()(handler);                            \
+#define KVRM_RUN(row, shape, promise)                                                      \
+  L_##row##shape : {                                                                       \
+    auto op = unpack_operands<isa::row>(operands);                                         \
+    promise;                                                                               \
+    cpu.pc = start + u64{index} * 4;                                                       \
+    (void)semantics::Meaning<isa::row>::execute(cpu, probe, op);                           \
+    if constexpr (!(Together::kAlone && kIsFrequent<kHandle_##row##shape>)) goto branched; \
+    KVRM_BRANCHED;                                                                         \
+    KVRM_DISPATCH KVRM_NOTHING()(handler);                                                 \
   }
   KVRM_AGAIN(KVRM_HOT_BRANCHES(KVRM_RUN))
 #undef KVRM_RUN
 #undef KVRM_AGAIN
 #undef KVRM_NOTHING
 
-again: {
-  KVRM_DISPATCH(handler);
-}
+#if defined(__NVPTX__)
+dispatch: { KVRM_DISPATCH(handler); }
+#endif
 begin: {
   KVRM_START;
-  KVRM_DISPATCH(handler);
-}
-next: {
-  KVRM_NEXT;
   KVRM_DISPATCH(handler);
 }
 branched: {
   KVRM_BRANCHED;
   KVRM_DISPATCH(handler);
 }
-#undef KVRM_NEXT
 #undef KVRM_BRANCHED
 #undef KVRM_START
 #undef KVRM_DISPATCH
@@ -185,7 +179,7 @@ L_undefined:
 missed: {
   // Nobody has done anything yet, so all lanes can do it again when the page is known.
   const bool known = probe.wrong == 0 || (probe.misfit == 0 && memory::recall(cpu, probe));
-  KVRM_UNIFORM_GOTO(!together.any(!known), again);
+  KVRM_UNIFORM_GOTO(!together.any(!known), dispatch);
   Trap trap = Trap::kNotTogether;
   if (!known) {
     cpu.fault_address = probe.address;

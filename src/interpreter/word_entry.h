@@ -48,12 +48,12 @@ KVRM_COLD inline WordEntry make_word_entry(u32 word) {
   const isa::Row row = isa::decode(word);
   WordEntry entry{word, kHandleCold, kTooStraight, static_cast<u64>(row)};
   switch (row) {
-#define KVRM_ENTRY_CASE(row, first, shape)      \
-  case isa::Row::row: {                         \
-    const auto op = isa::row::decode(word);     \
+#define KVRM_ENTRY_CASE(row, first, shape)                            \
+  case isa::Row::row: {                                               \
+    const auto op = isa::row::decode(word);                           \
     entry.handler = static_cast<u16>(kHandle_##row##first + (shape)); \
-    entry.operands = pack_operands(op);         \
-    break;                                      \
+    entry.operands = pack_operands(op);                               \
+    break;                                                            \
   }
 // The last argument says which of the row's handlers is the one for these operands, in the order of hot_rows.h.
 #define KVRM_CASE_PLAIN(X, row) KVRM_ENTRY_CASE(row, , 0u)
@@ -90,7 +90,8 @@ KVRM_COLD inline WordEntry make_word_entry(u32 word) {
 // How far the words run straight on from here, once all up to `count` have their handlers.
 KVRM_INLINE u16 straight_words(const WordEntry* entries, u64 index, u64 count) {
   u32 straight = 1;
-  while (straight < kTooStraight && index + straight <= count && entries[index + straight - 1].handler >= kFirstStraightHandler) {
+  while (straight < kTooStraight && index + straight <= count &&
+         entries[index + straight - 1].handler >= kFirstStraightHandler) {
     ++straight;
   }
   return static_cast<u16>(straight);

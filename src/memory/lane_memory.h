@@ -72,16 +72,33 @@ struct LaneTranslation {
   u64 page;  // as in an entry, without flags
 };
 inline constexpr u32 kLaneTranslations = 8;
+inline constexpr u32 kAloneTranslations = 512;  // of a lane that has the room of a whole group for itself
+inline constexpr u32 kAloneGap = 8;
 inline constexpr u64 kNoLanePage = ~u64{0};
 
-// What a lane that runs knows of its pages: a few recent ones at hand, and many more in a table in device memory. That one
-// is too large to be cleared whenever the map changes, so its tags carry a generation in their top byte.
+// What a lane that runs knows of its pages: a few recent ones at hand, and many more in a table in device memory. That
+// one is too large to be cleared whenever the map changes, so its tags carry a generation in their top byte.
 struct KnownPages {
-  LaneTranslation recent[kLaneTranslations];
+  LaneTranslation recent[kLaneTranslations];  // or kAloneTranslations, behind this struct
   LaneTranslation* far;  // of this lane; those of a group lie interleaved
-  u32 far_mask;          // slots - 1
-  u16 far_shift;         // log2 of the distance of two slots
+  u32 far_mask;  // slots - 1
+  u8 far_shift;  // log2 of the distance of two slots
+  u8 alone;  // 1: the lane is alone in its group
   u16 generation;
+
+  // At a multiple of 16 bytes.
+  KVRM_INLINE LaneTranslation* alone_pages() {
+    return reinterpret_cast<LaneTranslation*>(reinterpret_cast<u8*>(this + 1) + kAloneGap);
+  }
+  // Neighbouring pages, and the same page of neighbouring areas, fall into different slots.
+  template <bool kAlone>
+  KVRM_INLINE LaneTranslation& recent_slot(u64 address) {
+    const u32 page = static_cast<u32>(address >> kPageShift), mixed = page ^ page >> 9;
+    return kAlone ? alone_pages()[mixed & (kAloneTranslations - 1)] : recent[mixed & (kLaneTranslations - 1)];
+  }
+  KVRM_INLINE LaneTranslation& recent_slot(u64 address) {
+    return alone ? recent_slot<true>(address) : recent_slot<false>(address);
+  }
 
   KVRM_INLINE LaneTranslation& far_slot(u64 address) const {
     const u32 page = static_cast<u32>(address >> kPageShift);
@@ -117,10 +134,15 @@ KVRM_INLINE u8* lane_byte(u64 page, u64 offset) {
 }
 
 // One of the recent pages, both words at once. On a GPU they are in shared memory.
+template <bool kAlone>
 KVRM_INLINE LaneTranslation recent_page(const LaneTranslation& from) {
 #if defined(__NVPTX__)
   LaneTranslation found;
   const auto* const at = (const __attribute__((address_space(3))) LaneTranslation*)&from;
+  if constexpr (kAlone) {
+    asm volatile("ld.shared.v2.u64 {%0, %1}, [%2];" : "=l"(found.tag), "=l"(found.page) : "r"(at));
+    return found;
+  }
   asm volatile("ld.shared.u64 %0, [%2]; ld.shared.u64 %1, [%2 + 8];" : "=l"(found.tag), "=l"(found.page) : "r"(at));
   return found;
 #else
@@ -135,12 +157,6 @@ struct ResidentLane {
 };
 
 namespace detail {
-
-// Neighbouring pages, and the same page of neighbouring areas, fall into different slots.
-KVRM_INLINE u32 recent_slot(u64 address) {
-  const u32 page = static_cast<u32>(address >> kPageShift);
-  return (page ^ page >> 9) & (kLaneTranslations - 1);
-}
 
 // Memory comes in words of 8 bytes. An access that is aligned, or made of whole words, needs no more than its words: 0.
 template <class T>
@@ -182,13 +198,15 @@ KVRM_INLINE void put(u64 page, u64 offset, const T& value) {
 
 }  // namespace detail
 
-// What a row wants of memory, and whether the recent pages can give it: a policy that does nothing else. Every row makes
-// one access and changes nothing before it, so a row may be run with this first. The Cpu is that of a ResidentLane.
+// What a row wants of memory, and whether the recent pages can give it: a policy that does nothing else. Every row
+// makes one access and changes nothing before it, so a row may be run with this first. The Cpu is that of a
+// ResidentLane.
+template <bool kAlone>
 struct ProbeRecent {
   u64 address;
   LaneTranslation known;
   u64 misfit;  // not zero: not an access for RecentPages
-  u64 wrong;   // not zero: that, or a page which is not among the recent ones, or not for this
+  u64 wrong;  // not zero: that, or a page which is not among the recent ones, or not for this
   Access access;
 
   template <class T>
@@ -205,7 +223,7 @@ struct ProbeRecent {
   KVRM_INLINE Trap look(Cpu& cpu, u64 at, Access how, u64 forbidden) {
     address = at;
     access = how;
-    known = recent_page(reinterpret_cast<ResidentLane&>(cpu).pages.recent[detail::recent_slot(at)]);
+    known = recent_page<kAlone>(reinterpret_cast<ResidentLane&>(cpu).pages.template recent_slot<kAlone>(at));
     misfit = detail::misfit<T>(at);
     wrong = ((known.tag ^ (at & kTagMask)) & (kTagMask | forbidden)) | misfit;
     return Trap::kNotRecent;
@@ -213,29 +231,37 @@ struct ProbeRecent {
 };
 
 // Whether the table has the page that was asked for; then it is a recent one.
-KVRM_INLINE bool recall(Cpu& cpu, const ProbeRecent& probe) {
+template <bool kAlone>
+KVRM_INLINE bool recall(Cpu& cpu, const ProbeRecent<kAlone>& probe) {
   KnownPages& pages = reinterpret_cast<ResidentLane&>(cpu).pages;
   const LaneTranslation found = pages.far_slot(probe.address);
   constexpr u64 kGeneration = u64{0xff} << 56;
   const u64 wanted = pages.far_tag(probe.address & kTagMask);
   if (((found.tag ^ wanted) & (kTagMask | kGeneration | static_cast<u64>(probe.access))) != 0) return false;
-  pages.recent[detail::recent_slot(probe.address)] = {found.tag & ~kGeneration, found.page};
+  pages.template recent_slot<kAlone>(probe.address) = {found.tag & ~kGeneration, found.page};
   return true;
 }
 
-// Accesses to the page that was found, without asking.
+// Accesses to the page that was found, without asking. In a group of one lane words lie side by side.
+template <bool kAlone>
 struct RecentPage {
   u64 page;
 
   template <class T>
   KVRM_INLINE Trap load(Cpu&, u64 address, T& value) {
-    value = detail::get<T>(page, address & (kPageSize - 1));
+    value = detail::get<T>(known(), address & (kPageSize - 1));
     return Trap::kNone;
   }
   template <class T>
   KVRM_INLINE Trap store(Cpu&, u64 address, const T& value) {
-    detail::put<T>(page, address & (kPageSize - 1), value);
+    detail::put<T>(known(), address & (kPageSize - 1), value);
     return Trap::kNone;
+  }
+
+ private:
+  KVRM_INLINE u64 known() const {
+    if (kAlone && (page & 7) != 0) __builtin_unreachable();
+    return page;
   }
 };
 
@@ -314,15 +340,17 @@ class LaneMemory {
   // Gives back every private page and forgets the map: the lane is about to become another one.
   KVRM_COLD inline void clear();
   // For a lane that begins to run: nothing is known, and this table is its own. Slots are a power of two.
-  void know_nothing(LaneTranslation* far, u32 slots, u32 far_shift) {
+  void know_nothing(LaneTranslation* far, u32 slots, u32 far_shift, bool alone) {
     pages_->far = far;
     pages_->far_mask = slots - 1;
-    pages_->far_shift = static_cast<u16>(far_shift);
+    pages_->far_shift = static_cast<u8>(far_shift);
+    pages_->alone = alone;
     pages_->generation = 0xff;
     forget_pages();
   }
   void forget_pages() {
-    for (u32 i = 0; i < kLaneTranslations; ++i) pages_->recent[i].tag = kNoLanePage;
+    LaneTranslation* const recent = pages_->alone ? pages_->alone_pages() : pages_->recent;
+    for (u32 i = 0; i < (pages_->alone ? kAloneTranslations : kLaneTranslations); ++i) recent[i].tag = kNoLanePage;
     pages_->generation = (pages_->generation + 1) & 0xff;
     if (pages_->generation != 0) return;
     for (u32 i = 0; i <= pages_->far_mask; ++i) pages_->far[u64{i} << pages_->far_shift].tag = kNoLanePage;

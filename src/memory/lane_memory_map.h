@@ -202,7 +202,7 @@ LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   if (entry & kEntryCommon) tag |= 3;
   // A fetch must not push out the page that the instruction is about to access: that instruction would never get done.
   if (access != Access::kExecute) {
-    pages_->recent[detail::recent_slot(address)] = {tag, page};
+    pages_->recent_slot(address) = {tag, page};
     pages_->far_slot(address) = {pages_->far_tag(tag), page};
   }
   return {Trap::kNone, page, entry};

@@ -9,7 +9,7 @@ namespace kvrm::device::test {
 class LaneGuestMemory final : public memory::GuestMemory {
  public:
   explicit LaneGuestMemory(memory::LaneSpace& space) : lane_(&space, &pages_) {
-    lane_.know_nothing(&far_, 1, 0);
+    lane_.know_nothing(&far_, 1, 0, false);
   }
   LaneGuestMemory(const LaneGuestMemory&) = delete;
   LaneGuestMemory& operator=(const LaneGuestMemory&) = delete;

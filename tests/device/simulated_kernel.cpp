@@ -25,12 +25,15 @@ void simulate_run(const lanes::Launch& launch, Lanes kind, u64 seed) {
   for (u32 group = 0; group < groups; ++group) {
     threads.emplace_back([&launch, kind, seed, size, group] {
       run_warp(kind, size, seed + group, [&](SimulatedWarp& warp, u32 number) {
-        memory::ResidentLane resident{};
+        struct {
+          memory::ResidentLane lane{};
+          memory::LaneTranslation alone[memory::kAloneTranslations + 1];
+        } resident;
         U128 vectors[32];
         lanes::Lane& lane = launch.lanes[group * size + number];
         memory::LaneTranslation* const far =
             launch.far_pages + (u64{group} * launch.far_slots << launch.group_shift) + number;
-        lanes::run_group(WarpOfLane(warp, number), launch, lane, OwnHome{&resident}, far, vectors);
+        lanes::run_group(WarpOfLane(warp, number), launch, lane, OwnHome{&resident.lane}, far, vectors);
       });
     });
   }

@@ -89,8 +89,10 @@ struct CurrentLane {
 CurrentLane& current_lane();
 
 // Some lanes of a warp that run a turn together (interpreter/lane_loop.h).
+template <bool kIsAlone>
 class LanesTogether {
  public:
+  static constexpr bool kAlone = kIsAlone;
   LanesTogether(u32 mask, bool whole) : current_(current_lane()), mask_(mask), whole_(whole) {}
   bool any(bool condition) const {
     const auto values = exchange(condition);
@@ -118,8 +120,8 @@ class LanesTogether {
 // The warp as a lane of it sees it (device/lanes/meeting.h).
 class WarpOfLane {
  public:
-  using Together = LanesTogether;
-  using Alone = LanesTogether;
+  using Together = LanesTogether<false>;
+  using Alone = LanesTogether<true>;
   WarpOfLane(SimulatedWarp& warp, u32 lane) : warp_(warp), lane_(lane) {}
 
   u32 ballot(bool value) const {

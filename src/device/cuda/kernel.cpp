@@ -8,10 +8,16 @@ namespace {
 
 // An odd number of words, so that the same member of neighbouring lanes is in different banks.
 static_assert(sizeof(memory::ResidentLane) / 8 % 2 == 1);
+// A lane that is alone has the room of its warp.
+static_assert((sizeof(memory::ResidentLane) + memory::kAloneGap) % 16 == 0);
+static_assert(sizeof(memory::ResidentLane) + memory::kAloneGap +
+                  memory::kAloneTranslations * sizeof(memory::LaneTranslation) <=
+              32 * sizeof(memory::ResidentLane));
 
 // Some lanes of a warp that run together.
 class LanesTogether {
  public:
+  static constexpr bool kAlone = false;
   KVRM_INLINE LanesTogether(u32 mask, bool whole) : mask_(mask), whole_(whole) {}
   KVRM_INLINE bool any(bool condition) const { return warp::any(mask_, condition); }
   KVRM_INLINE bool agree(bool inside, u32 key) const {
@@ -26,6 +32,7 @@ class LanesTogether {
 
 class LaneAlone {
  public:
+  static constexpr bool kAlone = true;
   KVRM_INLINE LaneAlone(u32, bool whole) : whole_(whole) {}
   KVRM_INLINE bool any(bool condition) const { return condition; }
   KVRM_INLINE bool agree(bool inside, u32) const { return inside && whole_; }
@@ -121,7 +128,7 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_serve(const Launch* given, u3
   resident.cpu.q = vectors;
   memory::LaneMemory memory(&lane.space, &resident.pages);
   memory::LaneTranslation far;
-  memory.know_nothing(&far, 1, 0);
+  memory.know_nothing(&far, 1, 0, false);
   MailboxState state(resident.cpu, lane.process);
   Outcome outcome;
   while (serve(launch.mailbox, 0, memory, state, outcome) != Poll::kDone) sync::pause(200);

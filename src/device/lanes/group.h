@@ -78,15 +78,15 @@ inline void prepare_lane(const Launch& launch, u32 number) {
 
 // Every lane of the group calls this.
 template <class Warp, class Home>
-KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, Home home,
-                           memory::LaneTranslation* far, U128* vectors) {
+KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, Home home, memory::LaneTranslation* far,
+                           U128* vectors) {
   u64* const progress = &launch.progress[lane.number];
   Cpu& cpu = home.cpu();
   memory::LaneMemory memory(&lane.space, home.pages());
   Attendant attendant(launch, lane, cpu, memory);
   give_vectors(cpu, vectors);
   load_registers(cpu, lane.registers);
-  memory.know_nothing(far, launch.far_slots, launch.group_shift);
+  memory.know_nothing(far, launch.far_slots, launch.group_shift, launch.group_shift == 0);
   if (launch.orders) attendant.take_order();
 
   // What the loop looks at all the time; the lane's record has it whenever the attendant works.
@@ -163,8 +163,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
             bool go_on = true;
             while (go_on) {
               const interpreter::TurnEnd end = interpreter::run_turn<Together>(
-                  home, window.start, window.words, window.entries, at, common_turn - ran, choice.lanes,
-                  choice.whole);
+                  home, window.start, window.words, window.entries, at, common_turn - ran, choice.lanes, choice.whole);
               trap = end.trap;
               ran += end.retired;
               cpu.clock_ns += end.retired;
@@ -189,7 +188,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
                                      at);
             }
           };
-          if ((choice.lanes & (choice.lanes - 1)) == 0) {
+          if (launch.group_shift == 0) {
             run(typename Warp::Alone(choice.lanes, choice.whole));
           } else {
             run(typename Warp::Together(choice.lanes, choice.whole));

@@ -1,8 +1,9 @@
 // Who of a group runs next. Lanes that have drifted apart meet again where the deepest of them waits for the others:
 // among the runnable lanes the one with the deepest stack, then with the smallest pc, leads, and all lanes at its place
 // run with it. `place` is where the lane's next word is decoded: lanes that run different code at one address do not
-// meet. Nor do lanes that see different stretches of the same code: `window` is where in its stretch a lane is (above), and
-// how long it is. So that a lane that spins for another cannot starve it, every runnable lane leads once in a while.
+// meet. Nor do lanes that see different stretches of the same code: `window` is where in its stretch a lane is (above),
+// and how long it is. So that a lane that spins for another cannot starve it, every runnable lane leads once in a
+// while.
 //
 // Warp is a class with the cross-lane operations of the group (base/warp.h on a GPU, simulated in tests): ballot(bool),
 // shuffle(u32 or u64, from), reduce_min(u32). All lanes of the group call these functions together.
@@ -17,8 +18,8 @@ inline constexpr u32 kFairness = 64;  // a lane that is always passed over leads
 
 struct Choice {
   u32 leader;
-  u32 lanes;   // that run now
-  bool mine;   // this is one of them
+  u32 lanes;  // that run now
+  bool mine;  // this is one of them
   bool whole;  // no other lane runs the same code, so there is nobody to meet for a while
 };
 
