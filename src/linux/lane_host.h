@@ -31,6 +31,8 @@ class HostMemory {
   u64 find_free(u64 size, u64 floor, u64 limit) {
     return memory_.find_free(size, floor, limit).value_or(memory::kNoRoom);
   }
+  u32 area_count() { return static_cast<u32>(memory_.areas().size()); }
+  memory::GuestMemory::Area area(u32 index) { return memory_.areas()[index]; }
   u32 protection_at(u64 address) {
     for (const auto& area : memory_.areas())
       if (area.start <= address && address < area.end) return area.protection;

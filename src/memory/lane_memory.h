@@ -269,6 +269,8 @@ class LaneMemory {
     GroupPage* page;
   };
   Slot find_slot(u64 page_number, bool make);
+  static u64 shown_entry(const Area& area, u64 source);
+  u64 untouched_entry(const Area& area, u64 address) const;
   u64 make_table(u64* at, u64 block);
   template <class Visit>
   void for_each_table(Visit visit);

@@ -172,6 +172,16 @@ inline void LaneMemory::drop(u64& entry, GroupPage& page) {
   entry = 0;
 }
 
+// The entry of a page that shows given bytes, or what its area says.
+inline u64 LaneMemory::shown_entry(const Area& area, u64 source) {
+  return source | kEntryPresent | u64{area.protection & 7u} << kEntryPermissionShift |
+         (area.flags & kAreaCommon ? kEntryCommon : 0);
+}
+inline u64 LaneMemory::untouched_entry(const Area& area, u64 address) const {
+  return shown_entry(area, area.flags & kAreaSource ? area.source + ((address & ~(kPageSize - 1)) - area.start)
+                                                    : reinterpret_cast<u64>(space_->world->zeros));
+}
+
 LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   const u64 address = tagged & kUntagged;
   if (address >= kAddressLimit) return {Trap::kUnmapped, 0, 0};
@@ -180,10 +190,7 @@ LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   if (!(entry & kEntryPresent)) {
     const Area* area = space_->areas.find(address);
     if (!area) return {Trap::kUnmapped, 0, 0};
-    const u64 page = area->flags & kAreaSource ? area->source + ((address & ~(kPageSize - 1)) - area->start)
-                                               : reinterpret_cast<u64>(space_->world->zeros);
-    entry = page | kEntryPresent | u64{area->protection & (kRead | kWrite | kExecute)} << kEntryPermissionShift;
-    if (area->flags & kAreaCommon) entry |= kEntryCommon;
+    entry = untouched_entry(*area, address);
     if (!(entry & u64{static_cast<u32>(access)} << kEntryPermissionShift)) return {Trap::kPermission, 0, 0};
     slot = find_slot(address >> kPageShift, true);
     if (!slot.entry) return {Trap::kOutOfMemory, 0, 0};
@@ -366,14 +373,10 @@ bool LaneMemory::peek(u64 address, void* to, u64 size) {
     const Area* area = at < kAddressLimit ? space_->areas.find(at) : nullptr;
     if (!area) return false;
     const Slot slot = find_slot(at >> kPageShift, false);
-    u64 page = slot.entry && *slot.entry & kEntryPresent ? *slot.entry & kEntryAddress : 0;
-    if (page == 0) {
-      page = area->flags & kAreaSource ? area->source + ((at & ~(kPageSize - 1)) - area->start)
-                                       : reinterpret_cast<u64>(space_->world->zeros);
-    }
+    const u64 entry = slot.entry && *slot.entry & kEntryPresent ? *slot.entry : untouched_entry(*area, at);
     const u64 offset = at & (kPageSize - 1);
     const u64 count = size - done < kPageSize - offset ? size - done : kPageSize - offset;
-    copy_out_of(page, offset, bytes + done, count);
+    copy_out_of(entry & kEntryAddress, offset, bytes + done, count);
     done += count;
   }
   return true;
@@ -390,13 +393,7 @@ bool LaneMemory::poke(u64 address, const void* from, u64 size) {
     const u64 at = (address + done) & kUntagged;
     const Slot slot = find_slot(at >> kPageShift, true);
     if (!slot.entry) return false;
-    if (!(*slot.entry & kEntryPresent)) {
-      const Area* area = space_->areas.find(at);
-      const u64 page = area->flags & kAreaSource ? area->source + ((at & ~(kPageSize - 1)) - area->start)
-                                                 : reinterpret_cast<u64>(space_->world->zeros);
-      *slot.entry = page | kEntryPresent | u64{area->protection & 7u} << kEntryPermissionShift |
-                    (area->flags & kAreaCommon ? kEntryCommon : 0);
-    }
+    if (!(*slot.entry & kEntryPresent)) *slot.entry = untouched_entry(*space_->areas.find(at), at);
     if (!(*slot.entry & (kEntryPrivate | kEntryCommon)) && !make_private(*slot.entry, *slot.page)) return false;
     note_private(at);
     const u64 offset = at & (kPageSize - 1);
@@ -412,8 +409,7 @@ bool LaneMemory::show(u64 address, u64 source) {
   const Area* area = space_->areas.find(address);
   const Slot slot = area ? find_slot(address >> kPageShift, true) : Slot{nullptr, nullptr};
   if (!slot.entry) return false;
-  *slot.entry = source | kEntryPresent | u64{area->protection & 7u} << kEntryPermissionShift |
-                (area->flags & kAreaCommon ? kEntryCommon : 0);
+  *slot.entry = shown_entry(*area, source);
   note_private(address);
   ++space_->changes;
   return true;

@@ -35,23 +35,7 @@ KVRM_INLINE void move_vectors(Cpu& to, const Cpu& from, Indices<u32, kIndices...
 KVRM_INLINE void move_state(Cpu& to, const Cpu& from) {
   move_general(to, from, IndicesTo<kGeneralSlots>{});
   move_vectors(to, from, IndicesTo<32>{});
-  to.pc = from.pc;
-  to.n = from.n;
-  to.z = from.z;
-  to.c = from.c;
-  to.v = from.v;
-  to.fpcr = from.fpcr;
-  to.fpsr = from.fpsr;
-  to.fault_access = from.fault_access;
-  to.fault_address = from.fault_address;
-  to.tpidr_el0 = from.tpidr_el0;
-  to.tpidrro_el0 = from.tpidrro_el0;
-  to.exclusive_address = from.exclusive_address;
-  to.exclusive_size = from.exclusive_size;
-  to.ssbs = from.ssbs;
-  to.exclusive_value.lo = from.exclusive_value.lo;
-  to.exclusive_value.hi = from.exclusive_value.hi;
-  to.clock_ns = from.clock_ns;
+  copy_rest(from, to);
 }
 
 // A constant word of a row.

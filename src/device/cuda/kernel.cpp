@@ -105,7 +105,7 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_serve(const Launch* given, u3
   resident.cpu.q = vectors;
   memory::LaneMemory memory(&lane.space, resident.recent);
   memory.forget_recent();
-  MailboxState state(resident.cpu, lane.process);
+  const LaneState state = mailbox_state(resident.cpu, lane.process);
   Outcome outcome;
   while (serve(launch.mailbox, 0, memory, state, outcome) != Poll::kDone) sync::pause(200);
 }

@@ -21,6 +21,9 @@ constexpr u32 kUsualTables = 24;                // of a group: what a program of
 enum Counter : u32 { kNextJob, kNextFinished, kRingHead, kKnownTail, kFreeSlots, kCounters };
 constexpr u64 kCounterBytes = 256;
 
+// In the pinned words that are shared with the host, each on lines of its own: the ring's tail and the cancel flag.
+constexpr u64 kTailAt = 0, kCancelAt = 256;
+
 u64 divided_up(u64 value, u64 by) { return (value + by - 1) / by; }
 
 }  // namespace
@@ -38,14 +41,20 @@ Result<void> LaneSet::upload(DeviceAddress to, const void* from, std::size_t byt
   return copies_.wait();
 }
 
+// A buffer that is large enough; what was in a smaller one is gone.
+Result<void> LaneSet::grow(DeviceBuffer& buffer, u64 bytes, const char* what) const {
+  if (bytes <= buffer.size()) return {};
+  buffer = DeviceBuffer();
+  auto larger = DeviceBuffer::allocate(gpu_->context, bytes, what);
+  if (!larger) return larger.error();
+  buffer = std::move(*larger);
+  return {};
+}
+
 template <class T>
 Result<void> LaneSet::put(DeviceBuffer& buffer, const std::vector<T>& items, const char* what) {
   const std::size_t bytes = items.size() * sizeof(T);
-  if (bytes > buffer.size()) {
-    auto bigger = DeviceBuffer::allocate(gpu_->context, bytes, what);
-    if (!bigger) return bigger.error();
-    buffer = std::move(*bigger);
-  }
+  if (auto done = grow(buffer, bytes, what); !done) return done;
   return upload(buffer.address(), items.data(), bytes);
 }
 
@@ -143,9 +152,10 @@ Result<void> LaneSet::allocate() {
 
 lanes::Mailbox LaneSet::host_mailbox() const { return {flags_.as<u32>(), slots_.as<lanes::Slot>(), nullptr, kSlots}; }
 
-// The words in pinned memory: the ring's tail, and the cancel flag on a line of its own.
+u32* LaneSet::cancel_word() const { return reinterpret_cast<u32*>(words_.as<u8>() + kCancelAt); }
 lanes::OutputRing LaneSet::host_ring() const {
-  return {ring_.as<u64>(), kRingBytes, lanes::kMostInRecord, words_.as<u64>(), nullptr, nullptr};
+  u64* const tail = reinterpret_cast<u64*>(words_.as<u8>() + kTailAt);
+  return {ring_.as<u64>(), kRingBytes, lanes::kMostInRecord, tail, nullptr, nullptr};
 }
 
 lanes::Launch LaneSet::describe() const {
@@ -168,7 +178,7 @@ lanes::Launch LaneSet::describe() const {
   launch.output = {reinterpret_cast<u64*>(ring_.address()),
                    kRingBytes,
                    lanes::kMostInRecord,
-                   reinterpret_cast<u64*>(words_.address()),
+                   reinterpret_cast<u64*>(words_.address() + kTailAt),
                    reinterpret_cast<u64*>(counter(kRingHead)),
                    reinterpret_cast<u64*>(counter(kKnownTail))};
   launch.jobs = reinterpret_cast<const lanes::LaunchJob*>(jobs_.address());
@@ -176,7 +186,7 @@ lanes::Launch LaneSet::describe() const {
   launch.next_job = reinterpret_cast<u32*>(counter(kNextJob));
   launch.next_finished = reinterpret_cast<u32*>(counter(kNextFinished));
   launch.finished = reinterpret_cast<u32*>(finished_.address());
-  launch.cancel = reinterpret_cast<const u32*>(words_.address() + 256);
+  launch.cancel = reinterpret_cast<const u32*>(words_.address() + kCancelAt);
   launch.progress = reinterpret_cast<u64*>(progress_.address());
   return launch;
 }
@@ -197,19 +207,10 @@ Result<void> LaneSet::prepare() {
 
 Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput> jobs) {
   const ContextPointer& context = gpu_->context;
-  const auto allocate = [&](DeviceBuffer& buffer, u64 bytes, const char* what) -> Result<void> {
-    if (bytes <= buffer.size()) return {};
-    buffer = DeviceBuffer();
-    auto fresh = DeviceBuffer::allocate(context, bytes, what);
-    if (!fresh) return fresh.error();
-    buffer = std::move(*fresh);
-    return {};
-  };
   image_bytes_ = starts.image_bytes();
   const u64 decoded_bytes = (image_bytes_ / 4 + 1) * sizeof(interpreter::WordEntry);
-  if (auto done = allocate(images_, image_bytes_ + 16, "the programs"); !done) return done;
-  if (auto done = allocate(decoded_, decoded_bytes, "the decoded programs"); !done) return done;
-  if (auto done = stream_.fill(decoded_.address(), 0, decoded_bytes); !done) return done;
+  if (auto done = grow(images_, image_bytes_ + 16, "the programs"); !done) return done;
+  if (auto done = grow(decoded_, decoded_bytes, "the decoded programs"); !done) return done;
   u64 at = images_.address();
   for (const auto& image : starts.images()) {
     if (auto done = upload(at, image->page(0), image->padded_size()); !done) return done;
@@ -218,10 +219,8 @@ Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput
   if (auto done = put(pages_, starts.page_bytes(), "the programs' pages"); !done) return done;
   if (auto done = put(names_, std::vector<char>(starts.names().begin(), starts.names().end()), "names"); !done)
     return done;
-  if (auto done = allocate(start_areas_, starts.area_count() * sizeof(memory::Area), "the memory maps"); !done)
-    return done;
-  if (auto done = allocate(start_pages_, starts.start_page_count() * sizeof(lanes::StartPage), "the memory maps");
-      !done)
+  if (auto done = grow(start_areas_, starts.area_count() * sizeof(memory::Area), "the memory maps"); !done) return done;
+  if (auto done = grow(start_pages_, starts.start_page_count() * sizeof(lanes::StartPage), "the memory maps"); !done)
     return done;
   const StartSet::Placed placed = starts.placed_at(
       {images_.address(), pages_.address(), start_areas_.address(), start_pages_.address(), names_.address()});
@@ -247,7 +246,7 @@ Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput
   if (auto done = put(jobs_, list, "the jobs"); !done) return done;
   job_count_ = static_cast<u32>(jobs.size());
   const u64 ends = std::max<u64>(job_count_, padded_lanes_);
-  if (auto done = allocate(job_ends_, ends * sizeof(lanes::JobEnd), "the jobs' results"); !done) return done;
+  if (auto done = grow(job_ends_, ends * sizeof(lanes::JobEnd), "the jobs' results"); !done) return done;
   ends_.resize(ends);
   if (finished_.size() < job_count_ * sizeof(u32)) {
     auto finished = PinnedBuffer::allocate(context, job_count_ * sizeof(u32), "the jobs' results");
@@ -317,7 +316,7 @@ Result<void> LaneSet::watch(const Hooks& hooks, Service& service) {
     if (hooks.cancel && hooks.cancel->load(std::memory_order_relaxed) && !cancelled) {
       cancelled = true;
       service.cancel();
-      sync::store<sync::kRelease, sync::kSystem>(words_.as<u32>() + 64, 1u);
+      sync::store<sync::kRelease, sync::kSystem>(cancel_word(), 1u);
     }
     const auto now = std::chrono::steady_clock::now();
     if (*done || now >= next_look) {
@@ -339,7 +338,7 @@ Result<void> LaneSet::watch(const Hooks& hooks, Service& service) {
 Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   std::memset(progress_.host(), 0, progress_.size());
   std::memset(finished_.host(), 0, finished_.size());
-  words_.as<u32>()[64] = 0;
+  *cancel_word() = 0;
   const u32 zero = 0;
   for (const Counter which : {kNextJob, kNextFinished}) {
     if (auto done = upload(counters_.address() + which * kCounterBytes, &zero, sizeof(zero)); !done) return done;

@@ -79,6 +79,8 @@ class LaneSet {
   lanes::Mailbox host_mailbox() const;
   lanes::OutputRing host_ring() const;
   Result<void> upload(DeviceAddress to, const void* from, std::size_t bytes) const;
+  u32* cancel_word() const;
+  Result<void> grow(DeviceBuffer& buffer, u64 bytes, const char* what) const;
   template <class T>
   Result<void> put(DeviceBuffer& buffer, const std::vector<T>& items, const char* what);
 

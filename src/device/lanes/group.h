@@ -84,7 +84,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   memory::LaneMemory memory(&lane.space, home.recent());
   Attendant attendant(launch, lane, cpu, memory);
   give_vectors(cpu, vectors);
-  load_registers(cpu, lane.registers);
+  copy_registers(lane.registers, cpu);
   memory.forget_recent();
   if (launch.orders) attendant.take_order();
 
@@ -201,7 +201,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
     }
   });
   sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before);
-  save_registers(lane.registers, cpu);
+  copy_registers(cpu, lane.registers);
 }
 
 }  // namespace kvrm::device::lanes
