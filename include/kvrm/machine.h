@@ -45,7 +45,7 @@ class Machine {
   Result<void> load(std::span<const std::byte> bytes, std::uint64_t address, unsigned lane = 0);
   Result<void> map(std::uint64_t address, std::uint64_t size, std::uint32_t protection, unsigned lane = 0);
   Result<void> protect(std::uint64_t address, std::uint64_t size, std::uint32_t protection, unsigned lane = 0);
-  void unmap(std::uint64_t address, std::uint64_t size, unsigned lane = 0);
+  Result<void> unmap(std::uint64_t address, std::uint64_t size, unsigned lane = 0);
 
   // Memory as a debugger sees it: page permissions do not matter, holes do.
   Result<void> read(std::uint64_t address, std::span<std::byte> to, unsigned lane = 0) const;

@@ -22,7 +22,7 @@ class HostMemory {
     return memory_.accessible(address, size, static_cast<memory::Protection>(protection));
   }
   bool map(u64 address, u64 size, u32 protection) { return memory_.map(address, size, protection); }
-  void unmap(u64 address, u64 size) { memory_.unmap(address, size); }
+  bool unmap(u64 address, u64 size) { return memory_.unmap(address, size); }
   bool protect(u64 address, u64 size, u32 protection) { return memory_.protect(address, size, protection); }
   bool move(u64 from, u64 from_size, u64 to, u64 to_size) { return memory_.move(from, from_size, to, to_size); }
   bool discard(u64 address, u64 size) { return memory_.discard(address, size); }

@@ -76,10 +76,10 @@ Result<void> Machine::protect(std::uint64_t address, std::uint64_t size, std::ui
   return {};
 }
 
-void Machine::unmap(std::uint64_t address, std::uint64_t size, unsigned lane) {
-  if (const auto range = pages_of(address, size)) {
-    parts_->memory(lane).unmap(range->start, range->size);
-  }
+Result<void> Machine::unmap(std::uint64_t address, std::uint64_t size, unsigned lane) {
+  const auto range = pages_of(address, size);
+  if (!range || !parts_->memory(lane).unmap(range->start, range->size)) return bad_range("unmap", address, size);
+  return {};
 }
 
 Result<void> Machine::read(std::uint64_t address, std::span<std::byte> to, unsigned lane) const {

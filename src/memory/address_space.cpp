@@ -73,12 +73,13 @@ bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_
   return true;
 }
 
-void AddressSpace::unmap(u64 address, u64 size) {
-  if (!valid_range(address, size)) return;
+bool AddressSpace::unmap(u64 address, u64 size) {
+  if (!valid_range(address, size)) return false;
   const bool may_end_image = areas_.has_source(address, size);
   make_room();
   (void)areas_.unmap(address, size);
   pages_replaced(address, size, may_end_image);
+  return true;
 }
 
 // The areas of the range are others now.
@@ -101,22 +102,21 @@ bool AddressSpace::protect(u64 address, u64 size, u32 protection) {
 bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
   if (!areas_.may_move(from, from_size, to, to_size)) return false;
   unmap(to, to_size);
+  // All page tables first: without them nothing moves.
+  const u64 kept = std::min(from_size, to_size);
+  bool whole = true;
+  for_each_entry(from, kept, [&](u64 address, u64&) { whole = whole && make_slot(address - from + to); });
+  if (!whole) return false;
   make_room();
   (void)areas_.move(from, from_size, to, to_size);
-  bool whole = true;
-  for_each_entry(from, std::min(from_size, to_size), [&](u64 address, u64& entry) {
+  for_each_entry(from, kept, [&](u64 address, u64& entry) {
     if (entry & kPageCode) forget_code(entry);
-    u64* slot = make_slot(address - from + to);
-    if (slot) {
-      *slot = entry;
-      entry = 0;
-    } else {
-      whole = false;
-    }
+    *make_slot(address - from + to) = entry;
+    entry = 0;
   });
-  unmap(from, from_size);  // pages of an end that was cut off, or that found no page table
+  unmap(from, from_size);  // pages of an end that was cut off
   let_go_of_images();
-  return whole;
+  return true;
 }
 
 bool AddressSpace::discard(u64 address, u64 size) {

@@ -40,7 +40,7 @@ class AddressSpace final : public GuestMemory {
   bool peek(u64 address, void* to, std::size_t size) const override;
   bool map(u64 address, u64 size, u32 protection) override;
   bool map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const Image> image, u64 offset) override;
-  void unmap(u64 address, u64 size) override;
+  bool unmap(u64 address, u64 size) override;
   bool protect(u64 address, u64 size, u32 protection) override;
   bool move(u64 from, u64 from_size, u64 to, u64 to_size) override;
   bool discard(u64 address, u64 size) override;

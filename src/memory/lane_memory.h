@@ -237,7 +237,7 @@ class LaneMemory {
   KVRM_COLD inline bool show(u64 address, u64 source);
   KVRM_COLD inline u64 accessible(u64 address, u64 size, u32 protection);
   KVRM_COLD inline bool map(u64 address, u64 size, u32 protection);
-  KVRM_COLD inline void unmap(u64 address, u64 size);
+  KVRM_COLD inline bool unmap(u64 address, u64 size);
   KVRM_COLD inline bool protect(u64 address, u64 size, u32 protection);
   KVRM_COLD inline bool move(u64 from, u64 from_size, u64 to, u64 to_size);
   KVRM_COLD inline bool discard(u64 address, u64 size);
@@ -279,6 +279,8 @@ class LaneMemory {
   bool make_private(u64& entry, GroupPage& page);
   void join(GroupPage& page, u32 lanes);
   void drop(u64& entry, GroupPage& page);
+  void drop_pages(u64 address, u64 size);
+  bool copy_pages(u64 from, u64 size, u64 to);
   void note_private(u64 address);
   void map_changed();
   template <class Copy>

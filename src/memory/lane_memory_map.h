@@ -427,17 +427,23 @@ u64 LaneMemory::accessible(u64 tagged, u64 size, u32 protection) {
   return done;
 }
 
-bool LaneMemory::map(u64 address, u64 size, u32 protection) {
-  if (!space_->areas.may_change(address, size) || !space_->areas.has_room()) return false;
-  unmap(address, size);
-  return space_->areas.map(address, size, protection);
-}
-
-void LaneMemory::unmap(u64 address, u64 size) {
-  if (!space_->areas.unmap(address, size)) return;
+// Forgets the pages of a range whose areas change.
+inline void LaneMemory::drop_pages(u64 address, u64 size) {
   sync::fence<sync::kAcqRel, sync::kDevice>();
   for_each_entry(address, size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
   map_changed();
+}
+
+bool LaneMemory::map(u64 address, u64 size, u32 protection) {
+  if (!space_->areas.map(address, size, protection)) return false;
+  drop_pages(address, size);
+  return true;
+}
+
+bool LaneMemory::unmap(u64 address, u64 size) {
+  if (!space_->areas.unmap(address, size)) return false;
+  drop_pages(address, size);
+  return true;
 }
 
 bool LaneMemory::protect(u64 address, u64 size, u32 protection) {
@@ -450,41 +456,56 @@ bool LaneMemory::protect(u64 address, u64 size, u32 protection) {
   return whole;
 }
 
-// A private page moves by copying: its frame belongs to its address.
-bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
-  if (!space_->areas.may_move(from, from_size, to, to_size) || !space_->areas.has_room()) return false;
-  unmap(to, to_size);
-  const u64 kept = from_size < to_size ? from_size : to_size;
-  sync::fence<sync::kAcqRel, sync::kDevice>();
+// Copies of the private pages of a range at another place, where nothing is. Each belongs to the lane twice then, and
+// counts twice, but the limit is not asked: the old ones go. False: no memory, and nothing has changed.
+inline bool LaneMemory::copy_pages(u64 from, u64 size, u64 to) {
   bool whole = true;
-  for_each_entry(from, kept, [&](u64 address, u64& entry, GroupPage& page) {
-    const Slot target = find_slot((address - from + to) >> kPageShift, true);
+  for_each_entry(from, size, [&](u64 address, u64& entry, GroupPage&) {
+    const Slot target = whole ? find_slot((address - from + to) >> kPageShift, true) : Slot{nullptr, nullptr};
     if (!target.entry) {
       whole = false;
-      return;
+    } else if (entry & kEntryPrivate && space_->world->group_shift != 0) {
+      const u32 counted = space_->private_pages;
+      space_->private_pages = 0;
+      *target.entry = entry & ~kEntryPrivate;
+      whole = make_private(*target.entry, *target.page);
+      if (!whole) *target.entry = 0;
+      space_->private_pages = counted + whole;
     }
-    *target.entry = entry & ~kEntryPrivate;
-    if (entry & kEntryPrivate) {
-      --space_->private_pages;  // one comes, one goes
-      if (!make_private(*target.entry, *target.page)) {
-        *target.entry = 0;
-        whole = false;
-      }
-      ++space_->private_pages;
-    }
-    drop(entry, page);
   });
-  for_each_entry(from, from_size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
+  if (!whole) for_each_entry(to, size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
+  return whole;
+}
+
+// A private page moves by copying: its frame belongs to its address. Only a lane that shares no frames takes them
+// along.
+bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
+  if (!space_->areas.may_move(from, from_size, to, to_size) || !space_->areas.has_room()) return false;
+  drop_pages(to, to_size);
+  const u64 kept = from_size < to_size ? from_size : to_size;
+  if (!copy_pages(from, kept, to)) return false;
+  for_each_entry(from, from_size, [&](u64 address, u64& entry, GroupPage& page) {
+    const bool copied = entry & kEntryPrivate && space_->world->group_shift != 0;
+    if (address - from < kept && !copied) {
+      const Slot target = find_slot((address - from + to) >> kPageShift, false);
+      *target.entry = entry;
+      if (entry & kEntryPrivate) {
+        target.page->state = page.state;
+        page.state = 0;
+      }
+      entry = 0;
+    } else {
+      drop(entry, page);
+    }
+  });
   (void)space_->areas.move(from, from_size, to, to_size);
   map_changed();
-  return whole;
+  return true;
 }
 
 bool LaneMemory::discard(u64 address, u64 size) {
   if (!valid_range(address, size)) return false;
-  sync::fence<sync::kAcqRel, sync::kDevice>();
-  for_each_entry(address, size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
-  map_changed();
+  drop_pages(address, size);
   return is_mapped(address, size);
 }
 

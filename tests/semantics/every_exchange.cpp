@@ -67,7 +67,7 @@ struct Memory {
   bool peek(u64 address, void* to, u64 count) { return read(address, to, count); }
   bool poke(u64 address, const void* from, u64 count) { return write(address, from, count); }
   bool map(u64, u64, u32) { return false; }
-  void unmap(u64, u64) {}
+  bool unmap(u64, u64) { return false; }
   bool protect(u64, u64, u32) { return false; }
   bool move(u64, u64, u64, u64) { return false; }
   bool discard(u64, u64) { return false; }

@@ -73,6 +73,7 @@ inline void prepare_lane(const Launch& launch, u32 number) {
                 launch.page_limit,
                 0,
                 0};
+  lane.process.deadline = kNoDeadline;
   lane.word[0].handler = interpreter::kHandleUndecoded;
 }
 

@@ -73,7 +73,7 @@ enum class Operation : u32 {
   kPoke,
   kAccessible,  // address, size, protection -> result: bytes
   kMap,  // address, size, protection -> result
-  kUnmap,  // address, size
+  kUnmap,  // address, size -> result
   kProtect,  // address, size, protection -> result
   kMove,  // address, size, to, to_size -> result
   kDiscard,  // address, size -> result
@@ -174,7 +174,7 @@ KVRM_COLD void execute(Slot& slot, M& memory) {
     case Operation::kPoke: result = memory.poke(address, slot.data, size); break;
     case Operation::kAccessible: result = memory.accessible(address, size, command.protection); break;
     case Operation::kMap: result = memory.map(address, size, command.protection); break;
-    case Operation::kUnmap: memory.unmap(address, size); break;
+    case Operation::kUnmap: result = memory.unmap(address, size); break;
     case Operation::kProtect: result = memory.protect(address, size, command.protection); break;
     case Operation::kMove: result = memory.move(address, size, command.to, command.to_size); break;
     case Operation::kDiscard: result = memory.discard(address, size); break;
