@@ -258,85 +258,30 @@ inline void copy_into(u64 page, u64 offset, const u8* from, u64 count) {
   for (; i < count; ++i) store_global(lane_byte(page, offset + i), from[i]);
 }
 
-// Common memory is written by others at any time: what is aligned is read and written in one piece.
-KVRM_INLINE bool in_one_piece(u64 offset, u64 count) {
-  return (count == 2 || count == 4 || count == 8) && (offset & (count - 1)) == 0;
+// The same for whatever page it is. Common pages lie in one piece.
+inline void LaneMemory::read_page(u64 entry, u64 offset, u8* to, u64 count) const {
+  const u64 page = entry & kEntryAddress;
+  if (!(entry & kEntryCommon)) return copy_out_of(page, offset, to, count);
+  CommonBytes(space_->world->common_locks).load(lane_byte(page, offset), to, count);
+}
+inline void LaneMemory::write_page(u64 entry, u64 offset, const u8* from, u64 count) const {
+  const u64 page = entry & kEntryAddress;
+  if (!(entry & kEntryCommon)) return copy_into(page, offset, from, count);
+  CommonBytes(space_->world->common_locks).store(lane_byte(page, offset), from, count);
 }
 
 SlowAccess LaneMemory::read_slow(u64 address, void* to, u32 size) {
   u8* const bytes = static_cast<u8*>(to);
   return each_page(address, size, Access::kRead, [&](const Resolved& page, u64 offset, u64 done, u64 count) {
-    if (page.entry & kEntryCommon) {
-      for (u64 i = 0; i < count;) {
-        const u8* const at = lane_byte(page.page, offset + i);
-        if (in_one_piece(offset, count) || (count % 8 == 0 && offset % 8 == 0)) {
-          const u64 part = count < 8 ? count : 8;
-          const u64 word = part == 8   ? sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u64*>(at))
-                           : part == 4 ? sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u32*>(at))
-                                       : sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u16*>(at));
-          for (u64 k = 0; k < part; ++k) bytes[done + i + k] = static_cast<u8>(word >> k * 8);
-          i += part;
-        } else {
-          bytes[done + i] = sync::load<sync::kRelaxed, sync::kDevice>(at);
-          ++i;
-        }
-      }
-      return;
-    }
-    copy_out_of(page.page, offset, bytes + done, count);
+    read_page(page.entry, offset, bytes + done, count);
   });
 }
 
 SlowAccess LaneMemory::write_slow(u64 address, const void* from, u32 size) {
   const u8* const bytes = static_cast<const u8*>(from);
   return each_page(address, size, Access::kWrite, [&](const Resolved& page, u64 offset, u64 done, u64 count) {
-    if (page.entry & kEntryCommon) {
-      for (u64 i = 0; i < count;) {
-        u8* const at = lane_byte(page.page, offset + i);
-        if (in_one_piece(offset, count) || (count % 8 == 0 && offset % 8 == 0)) {
-          const u64 part = count < 8 ? count : 8;
-          u64 word = 0;
-          for (u64 k = 0; k < part; ++k) word |= u64{bytes[done + i + k]} << k * 8;
-          if (part == 8) sync::store<sync::kRelaxed, sync::kDevice>(reinterpret_cast<u64*>(at), word);
-          if (part == 4) sync::store<sync::kRelaxed, sync::kDevice>(reinterpret_cast<u32*>(at), static_cast<u32>(word));
-          if (part == 2) sync::store<sync::kRelaxed, sync::kDevice>(reinterpret_cast<u16*>(at), static_cast<u16>(word));
-          i += part;
-        } else {
-          sync::store<sync::kRelaxed, sync::kDevice>(at, bytes[done + i]);
-          ++i;
-        }
-      }
-      return;
-    }
-    copy_into(page.page, offset, bytes + done, count);
+    write_page(page.entry, offset, bytes + done, count);
   });
-}
-
-template <class T>
-KVRM_INLINE void exchange_in_place(u8* at, const void* expected, const void* desired, void* observed) {
-  T wanted, replacement;
-  __builtin_memcpy(&wanted, expected, sizeof(T));
-  __builtin_memcpy(&replacement, desired, sizeof(T));
-  const T seen = sync::compare_exchange<sync::kAcqRel, sync::kDevice>(reinterpret_cast<T*>(at), wanted, replacement);
-  __builtin_memcpy(observed, &seen, sizeof(T));
-}
-
-// The architecture makes sure that the access is aligned.
-inline void compare_exchange_common(u8* at, const void* expected, const void* desired, void* observed, u32 size) {
-  switch (size) {
-    case 1: exchange_in_place<u8>(at, expected, desired, observed); break;
-    case 2: exchange_in_place<u16>(at, expected, desired, observed); break;
-    case 4: exchange_in_place<u32>(at, expected, desired, observed); break;
-    case 8: exchange_in_place<u64>(at, expected, desired, observed); break;
-    default:
-      if constexpr (sync::kHasExchange16) {
-        U128 wanted, replacement;
-        __builtin_memcpy(&wanted, expected, sizeof(wanted));
-        __builtin_memcpy(&replacement, desired, sizeof(replacement));
-        const U128 seen = sync::compare_exchange_16<sync::kDevice>(reinterpret_cast<U128*>(at), wanted, replacement);
-        __builtin_memcpy(observed, &seen, sizeof(seen));
-      }
-  }
 }
 
 SlowAccess LaneMemory::exchange_slow(u64 address, const void* expected, const void* desired, void* observed, u32 size) {
@@ -345,7 +290,8 @@ SlowAccess LaneMemory::exchange_slow(u64 address, const void* expected, const vo
   if (page.entry & kEntryCommon) {
     const Resolved target = resolve(address, Access::kWrite);
     if (target.trap != Trap::kNone) return {target.trap, address};
-    compare_exchange_common(lane_byte(target.page, address & (kPageSize - 1)), expected, desired, observed, size);
+    u8* const at = lane_byte(target.page, address & (kPageSize - 1));
+    CommonBytes(space_->world->common_locks).compare_exchange(at, expected, desired, observed, size);
     return {Trap::kNone, 0};
   }
   const SlowAccess seen = read_slow(address, observed, size);
@@ -376,7 +322,7 @@ bool LaneMemory::peek(u64 address, void* to, u64 size) {
     const u64 entry = slot.entry && *slot.entry & kEntryPresent ? *slot.entry : untouched_entry(*area, at);
     const u64 offset = at & (kPageSize - 1);
     const u64 count = size - done < kPageSize - offset ? size - done : kPageSize - offset;
-    copy_out_of(entry & kEntryAddress, offset, bytes + done, count);
+    read_page(entry, offset, bytes + done, count);
     done += count;
   }
   return true;
@@ -398,7 +344,7 @@ bool LaneMemory::poke(u64 address, const void* from, u64 size) {
     note_private(at);
     const u64 offset = at & (kPageSize - 1);
     const u64 count = size - done < kPageSize - offset ? size - done : kPageSize - offset;
-    copy_into(*slot.entry & kEntryAddress, offset, bytes + done, count);
+    write_page(*slot.entry, offset, bytes + done, count);
     done += count;
   }
   forget_recent();
@@ -435,19 +381,19 @@ inline void LaneMemory::drop_pages(u64 address, u64 size) {
 }
 
 bool LaneMemory::map(u64 address, u64 size, u32 protection) {
-  if (!space_->areas.map(address, size, protection)) return false;
+  if (space_->world->common || !space_->areas.map(address, size, protection)) return false;
   drop_pages(address, size);
   return true;
 }
 
 bool LaneMemory::unmap(u64 address, u64 size) {
-  if (!space_->areas.unmap(address, size)) return false;
+  if (space_->world->common || !space_->areas.unmap(address, size)) return false;
   drop_pages(address, size);
   return true;
 }
 
 bool LaneMemory::protect(u64 address, u64 size, u32 protection) {
-  if (!space_->areas.may_change(address, size) || !space_->areas.has_room()) return false;
+  if (space_->world->common || !space_->areas.may_change(address, size) || !space_->areas.has_room()) return false;
   const bool whole = space_->areas.protect(address, size, protection);
   for_each_entry(address, size, [&](u64, u64& entry, GroupPage&) {
     entry = (entry & ~kEntryPermissions) | u64{protection & 7u} << kEntryPermissionShift;
@@ -480,7 +426,8 @@ inline bool LaneMemory::copy_pages(u64 from, u64 size, u64 to) {
 // A private page moves by copying: its frame belongs to its address. Only a lane that shares no frames takes them
 // along.
 bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
-  if (!space_->areas.may_move(from, from_size, to, to_size) || !space_->areas.has_room()) return false;
+  if (space_->world->common || !space_->areas.may_move(from, from_size, to, to_size) || !space_->areas.has_room())
+    return false;
   drop_pages(to, to_size);
   const u64 kept = from_size < to_size ? from_size : to_size;
   if (!copy_pages(from, kept, to)) return false;
@@ -504,7 +451,7 @@ bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
 }
 
 bool LaneMemory::discard(u64 address, u64 size) {
-  if (!valid_range(address, size)) return false;
+  if (space_->world->common || !valid_range(address, size)) return false;
   drop_pages(address, size);
   return is_mapped(address, size);
 }

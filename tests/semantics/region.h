@@ -10,9 +10,11 @@ namespace kvrm::stitch {
 
 // A backing whose slow path is somewhere else: regions may call it, and nothing else.
 struct FarBacking {
-  memory::SlowAccess read_slow(u64 address, void* to, u32 size);
-  memory::SlowAccess write_slow(u64 address, const void* from, u32 size);
-  memory::SlowAccess exchange_slow(u64 address, const void* expected, const void* desired, void* observed, u32 size);
+  memory::SlowAccess read_slow(memory::TranslationCache& cache, u64 address, void* to, u32 size);
+  memory::SlowAccess write_slow(memory::TranslationCache& cache, u64 address, const void* from, u32 size);
+  memory::SlowAccess exchange_slow(memory::TranslationCache& cache, u64 address, const void* expected,
+                                   const void* desired, void* observed, u32 size);
+  void fence_slow(memory::TranslationCache& cache);
 };
 using FarPaged = memory::Paged<FarBacking>;
 

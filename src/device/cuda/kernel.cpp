@@ -85,6 +85,7 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_run(const Launch* given) {
 extern "C" __attribute__((nvptx_kernel)) void kvrm_prepare(const Launch* launch) {
   const u32 lane = warp::block() * warp::block_size() + warp::thread();
   if (lane < launch->lane_count) prepare_lane(*launch, lane);
+  if (lane == 0 && sync::kHasExchange16) launch->world->common_locks = nullptr;
 }
 
 // Before the first launch: every word that may be code. Later nobody writes there, so lanes need not agree who does.

@@ -21,8 +21,8 @@ constexpr u32 kUsualTables = 24;                // of a group: what a program of
 enum Counter : u32 { kNextJob, kNextFinished, kRingHead, kKnownTail, kFreeSlots, kCounters };
 constexpr u64 kCounterBytes = 256;
 
-// In the pinned words that are shared with the host, each on lines of its own: the ring's tail and the cancel flag.
-constexpr u64 kTailAt = 0, kCancelAt = 256;
+// In the pinned words that are shared with the host, each on lines of its own: the ring's tail, and lanes::Launch's.
+constexpr u64 kTailAt = 0, kControlAt = 256, kUnfinishedAt = 512;
 
 u64 divided_up(u64 value, u64 by) { return (value + by - 1) / by; }
 
@@ -68,7 +68,8 @@ Result<void> LaneSet::allocate() {
   copies_ = std::move(*copies);
 
   // As few lanes in a warp as the GPU has room for: lanes that share a warp wait for each other when they diverge.
-  while (group_shift_ < 5 && plan_.lanes >> group_shift_ > gpu_->warps()) ++group_shift_;
+  while (group_shift_ < 5 && (plan_.lanes >> group_shift_ > gpu_->warps() || 1u << group_shift_ < plan_.lanes_per_warp))
+    ++group_shift_;
   groups_ = static_cast<u32>(divided_up(plan_.lanes, u64{1} << group_shift_));
   padded_lanes_ = groups_ << group_shift_;
   area_capacity_ = std::max(plan_.most_areas + memory::Areas::kMostGrowth,
@@ -79,7 +80,7 @@ Result<void> LaneSet::allocate() {
   const u64 slab = kPageSize << group_shift_;
   const u64 wanted =
       plan_.memory_limit > kMostFrameBytes / plan_.lanes ? kMostFrameBytes : plan_.memory_limit * padded_lanes_;
-  const u64 frames = std::max<u64>(1, std::min<u64>(wanted, room->free / 10 * 7) / slab);
+  const u64 frames = plan_.common ? 1 : std::max<u64>(1, std::min<u64>(wanted, room->free / 10 * 7) / slab);
   // Tables for what the pool can hold, and some for every group.
   const u64 page_limit = plan_.memory_limit / kPageSize;
   const u64 tables_of_group = kUsualTables + divided_up(std::min(page_limit, frames), memory::kTablePages);
@@ -104,6 +105,7 @@ Result<void> LaneSet::allocate() {
       {&areas_, u64{padded_lanes_} * area_capacity_ * sizeof(memory::Area), "the memory maps", false},
       {&zeros_, kPageSize, "a page", true},
       {&counters_, kCounters * kCounterBytes + kSlots / 8, "the counters", true},
+      {&locks_, plan_.common ? memory::kCommonLocks * sizeof(u32) : 4, "the locks", true},
       {&orders_, padded_lanes_ * sizeof(lanes::Order), "the lanes' orders", true},
       {&launch_, sizeof(lanes::Launch), "the launch", true},
       {&frames_, frames * slab, "the lanes' private pages", false},
@@ -146,13 +148,16 @@ Result<void> LaneSet::allocate() {
   world.zeros = reinterpret_cast<const u8*>(zeros_.address());
   world.group_shift = group_shift_;
   world.directory_slots = directory_slots_;
+  world.common = plan_.common;
+  world.common_locks = reinterpret_cast<u32*>(locks_.address());  // the kernel drops them if it can do without
   if (auto waited = stream_.wait(); !waited) return waited.error();
   return upload(world_.address(), &world, sizeof(world));
 }
 
 lanes::Mailbox LaneSet::host_mailbox() const { return {flags_.as<u32>(), slots_.as<lanes::Slot>(), nullptr, kSlots}; }
 
-u32* LaneSet::cancel_word() const { return reinterpret_cast<u32*>(words_.as<u8>() + kCancelAt); }
+u32* LaneSet::control_word() const { return reinterpret_cast<u32*>(words_.as<u8>() + kControlAt); }
+u32* LaneSet::unfinished_word() const { return reinterpret_cast<u32*>(words_.as<u8>() + kUnfinishedAt); }
 lanes::OutputRing LaneSet::host_ring() const {
   u64* const tail = reinterpret_cast<u64*>(words_.as<u8>() + kTailAt);
   return {ring_.as<u64>(), kRingBytes, lanes::kMostInRecord, tail, nullptr, nullptr};
@@ -186,7 +191,8 @@ lanes::Launch LaneSet::describe() const {
   launch.next_job = reinterpret_cast<u32*>(counter(kNextJob));
   launch.next_finished = reinterpret_cast<u32*>(counter(kNextFinished));
   launch.finished = reinterpret_cast<u32*>(finished_.address());
-  launch.cancel = reinterpret_cast<const u32*>(words_.address() + kCancelAt);
+  launch.control = reinterpret_cast<const u32*>(words_.address() + kControlAt);
+  launch.unfinished = reinterpret_cast<u32*>(words_.address() + kUnfinishedAt);
   launch.progress = reinterpret_cast<u64*>(progress_.address());
   return launch;
 }
@@ -271,13 +277,14 @@ bool LaneSet::drain_output(u64 until) {
 
 // Brings over the ends of the jobs that finished since the last time. They stay in `numbers` until all of their output
 // is here, which may take a moment: it may lie behind that of a lane in the middle of a write.
-Result<void> LaneSet::collect_ends(const Hooks& hooks, u32& seen, std::vector<u32>& numbers, bool kernel_ended) {
+Result<void> LaneSet::collect_ends(const Hooks& hooks, Seen& seen, bool all_ended) {
   constexpr u32 kFew = 32;
-  while (seen < job_count_) {
-    const u32 number = sync::load<sync::kAcquire, sync::kSystem>(finished_.as<u32>() + seen);
+  std::vector<u32>& numbers = seen.numbers;
+  while (seen.ends < job_count_) {
+    const u32 number = sync::load<sync::kAcquire, sync::kSystem>(finished_.as<u32>() + seen.ends);
     if (number == 0) break;
     numbers.push_back(number - 1);
-    ++seen;
+    ++seen.ends;
   }
   if (numbers.empty()) return {};
   const auto fetch = [&](u32 first, u32 last) {
@@ -295,30 +302,32 @@ Result<void> LaneSet::collect_ends(const Hooks& hooks, u32& seen, std::vector<u3
   if (auto done = copies_.wait(); !done) return done;
   u64 output_end = 0;
   for (const u32 number : numbers) output_end = std::max(output_end, ends_[number].output_end);
-  if (!drain_output(output_end) && !kernel_ended) return {};
+  if (!drain_output(output_end) && !all_ended) return {};
   hooks.finished(numbers);
   numbers.clear();
   return {};
 }
 
 // While the kernel runs.
-Result<void> LaneSet::watch(const Hooks& hooks, Service& service) {
+Result<void> LaneSet::watch(const Hooks& hooks, Service& service, std::chrono::milliseconds slice, Seen& seen) {
   using namespace std::chrono_literals;
-  u32 seen = 0;
-  std::vector<u32> finished;
   auto wait = 20us;
-  auto next_look = std::chrono::steady_clock::now();
-  bool cancelled = false;
+  const auto begin = std::chrono::steady_clock::now();
+  auto next_look = begin;
+  const auto ask = [this](lanes::Control what) {
+    sync::store<sync::kRelease, sync::kSystem>(control_word(), *control_word() | what);
+  };
   for (;;) {
     auto done = stream_.wait_for(wait);
     if (!done) return done.error();
     drain_output();
-    if (hooks.cancel && hooks.cancel->load(std::memory_order_relaxed) && !cancelled) {
-      cancelled = true;
+    if (hooks.cancel && hooks.cancel->load(std::memory_order_relaxed) && !seen.cancelled) {
+      seen.cancelled = true;
       service.cancel();
-      sync::store<sync::kRelease, sync::kSystem>(cancel_word(), 1u);
+      ask(lanes::kCancel);
     }
     const auto now = std::chrono::steady_clock::now();
+    if (slice.count() != 0 && now - begin >= slice) ask(lanes::kPause);
     if (*done || now >= next_look) {
       next_look = now + 25ms;
       u64 instructions = 0;
@@ -327,7 +336,7 @@ Result<void> LaneSet::watch(const Hooks& hooks, Service& service) {
       }
       if (hooks.progress) hooks.progress(instructions);
       if (hooks.finished) {
-        if (auto collected = collect_ends(hooks, seen, finished, *done); !collected) return collected;
+        if (auto collected = collect_ends(hooks, seen, *done && *unfinished_word() == 0); !collected) return collected;
       }
     }
     if (*done) return {};
@@ -338,7 +347,7 @@ Result<void> LaneSet::watch(const Hooks& hooks, Service& service) {
 Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   std::memset(progress_.host(), 0, progress_.size());
   std::memset(finished_.host(), 0, finished_.size());
-  *cancel_word() = 0;
+  *control_word() = 0;
   const u32 zero = 0;
   for (const Counter which : {kNextJob, kNextFinished}) {
     if (auto done = upload(counters_.address() + which * kCounterBytes, &zero, sizeof(zero)); !done) return done;
@@ -359,13 +368,22 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   const unsigned blocks = std::min(static_cast<unsigned>(divided_up(groups_, threads / 32)),
                                    group_shift_ == 0 ? gpu_->warps() : gpu_->blocks);
   hooks_ = &hooks;
-  ++launches_;
   // What a lane wrote itself comes before what the host does for it.
   Service service(host_mailbox(), hooks.serve,
                   [this](const lanes::Request& request) { return drain_output(request.output_end); });
-  auto ran = gpu_->run.launch(stream_, {.grid = blocks, .block = threads, .shared_bytes = threads * resident_bytes()},
-                              launch_.address());
-  if (ran) ran = watch(hooks, service);
+  Seen seen;
+  Result<void> ran;
+  do {
+    *unfinished_word() = 0;
+    ++launches_;
+    ran = gpu_->run.launch(stream_, {.grid = blocks, .block = threads, .shared_bytes = threads * resident_bytes()},
+                           launch_.address());
+    if (ran) ran = watch(hooks, service, run.slice, seen);
+    if (!ran || *unfinished_word() == 0) break;
+    *control_word() &= ~u32{lanes::kPause};
+    launch.resume = 1;
+    ran = upload(launch_.address(), &launch, sizeof(launch));
+  } while (ran);
   if (ran) {
     service.stop();
   } else {
