@@ -31,6 +31,7 @@ void print_statistics(const Statistics& statistics, std::uint64_t lanes, bool as
       {"code_invalidations", statistics.code_invalidations},
       {"private_bytes", statistics.private_bytes},
   };
+  if (!statistics.launches_reason.empty()) json["launches_reason"] = statistics.launches_reason;
   if (statistics.floats) {
     json["fp_fast"] = statistics.floats->fast;
     json["fp_slow"] = statistics.floats->slow;

@@ -41,11 +41,12 @@ class Machine {
   // What the lane's program wrote since this was last asked, if it has Program::keep_output.
   Output take_output(unsigned lane = 0);
 
-  // A raw machine: bytes at an address, pages mapped readable, writable and executable where none are yet.
+  // A raw machine: bytes at an address, pages mapped readable, writable and executable where none are yet. With
+  // Options::common_memory any lane stands for all, and the map cannot change once a lane has run.
   Result<void> load(std::span<const std::byte> bytes, std::uint64_t address, unsigned lane = 0);
   Result<void> map(std::uint64_t address, std::uint64_t size, std::uint32_t protection, unsigned lane = 0);
   Result<void> protect(std::uint64_t address, std::uint64_t size, std::uint32_t protection, unsigned lane = 0);
-  void unmap(std::uint64_t address, std::uint64_t size, unsigned lane = 0);
+  Result<void> unmap(std::uint64_t address, std::uint64_t size, unsigned lane = 0);
 
   // Memory as a debugger sees it: page permissions do not matter, holes do.
   Result<void> read(std::uint64_t address, std::span<std::byte> to, unsigned lane = 0) const;

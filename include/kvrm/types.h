@@ -18,6 +18,9 @@ struct Options {
   Engine engine = Engine::kAuto;
   unsigned lanes = 1;
   std::uint64_t memory_limit = std::uint64_t{4} << 30;  // bytes of private memory a guest may use
+  // One memory for all lanes of a raw machine, with atomics between them: they run at the same time, as many as the
+  // device has room for. The memory limit is that of the one memory. What is mapped when they first run stays so.
+  bool common_memory = false;
   unsigned threads = 0;                                 // CPU device: host threads for its lanes; 0: all there are
   unsigned device_ordinal = 0;                          // which GPU, as its driver counts them
   std::function<void(const std::string&)> notice = {};  // gets a line when something takes long before a run
@@ -99,6 +102,7 @@ struct Statistics {
   std::uint64_t in_kernel_calls = 0;   // GPU: of the system calls, those the kernel answered itself
   std::uint64_t mailbox_calls = 0;     // GPU: of the system calls, those the host answered
   std::uint64_t launches = 0;          // calls of the device that ran the program
+  std::string launches_reason;         // why there may be more than one for a run; empty: there is one
   std::uint64_t jobs = 0;              // finished by run_jobs()
   std::uint64_t decoded_words = 0;     // words the predecode cache took in
   std::uint64_t code_invalidations = 0;  // pages of decoded code dropped because something wrote there

@@ -70,6 +70,35 @@ using Cpu = BasicCpu<U128*>;
 using Cpu = WholeCpu;
 #endif
 
+// Everything but the general and the vector registers, between states of any shape.
+template <class From, class To>
+KVRM_INLINE void copy_rest(const From& from, To& to) {
+  to.pc = from.pc;
+  to.n = from.n;
+  to.z = from.z;
+  to.c = from.c;
+  to.v = from.v;
+  to.fpcr = from.fpcr;
+  to.fpsr = from.fpsr;
+  to.fault_access = from.fault_access;
+  to.fault_address = from.fault_address;
+  to.tpidr_el0 = from.tpidr_el0;
+  to.tpidrro_el0 = from.tpidrro_el0;
+  to.exclusive_address = from.exclusive_address;
+  to.exclusive_size = from.exclusive_size;
+  to.ssbs = from.ssbs;
+  to.exclusive_value.lo = from.exclusive_value.lo;
+  to.exclusive_value.hi = from.exclusive_value.hi;
+  to.clock_ns = from.clock_ns;
+}
+// The whole state, the vector registers included wherever they are.
+template <class From, class To>
+inline void copy_registers(const From& from, To& to) {
+  for (u32 i = 0; i < kGeneralSlots; ++i) to.x[i] = from.x[i];
+  for (u32 i = 0; i < 32; ++i) to.q[i] = from.q[i];
+  copy_rest(from, to);
+}
+
 // NZCV as the architecture packs it, in bits 31..28.
 constexpr u32 pack_nzcv(const Cpu& cpu) {
   return u32{cpu.n} << 31 | u32{cpu.z} << 30 | u32{cpu.c} << 29 | u32{cpu.v} << 28;

@@ -168,8 +168,8 @@ KVRM_INLINE T compare_exchange(T* at, detail::Value<T> expected, detail::Value<T
 }
 
 // Sixteen bytes at once: from sm_90 on and with PTX 8.3, which the build states as KVRM_PTX=83 since the compiler does
-// not tell. Elsewhere lanes that share one memory have no CASP and no 16-byte exclusives, and may not call this; lanes
-// with private memory need no atomics for them.
+// not tell. Elsewhere nobody may call this: lanes that share one memory take locks (memory/common_bytes.h), and those
+// with private memory need no atomics.
 #if __CUDA_ARCH__ >= 900 && defined(KVRM_PTX) && KVRM_PTX >= 83
 inline constexpr bool kHasExchange16 = true;
 template <Scope kScope>

@@ -12,6 +12,7 @@ namespace {
 
 // A burst is a few milliseconds: long enough to cost nothing, short enough to notice a cancel.
 constexpr u64 kBurst = u64{1} << 20;
+constexpr u64 kCommonBurst = u64{1} << 16;  // every access to common memory takes its time
 // Below this the loop might run past the budget before it looks, so the rest is stepped.
 constexpr u64 kShortest = 2 * (kCheckInterval / kCreditPerInstruction);
 
@@ -35,6 +36,11 @@ Interpreter::Interpreter(memory::AddressSpace& space) : context_(std::make_uniqu
   context_->fetch_fault = {&run_fetch_fault, 0};
   cache_ = std::make_unique<PredecodeCache>(space, *context_);
   context_->cache = cache_.get();
+  if (!space.is_common()) return;
+  common_ = std::make_unique<memory::TranslationCache>();
+  common_->clear();
+  common_->common = cache_.get();
+  context_->translations = common_.get();
 }
 
 Interpreter::~Interpreter() = default;
@@ -86,8 +92,10 @@ Interpreter::Outcome Interpreter::run(Cpu& cpu, u64 budget, const std::atomic<bo
       outcome.cancelled = true;
       break;
     }
+    if (common_) context_->space->look_at_code(*common_);
     const u64 left = budget - outcome.retired;
-    const Burst burst = left >= kShortest ? run_burst(cpu, std::min(left, kBurst)) : run_one(cpu);
+    const Burst burst =
+        left >= kShortest ? run_burst(cpu, std::min(left, common_ ? kCommonBurst : kBurst)) : run_one(cpu);
     outcome.trap = burst.trap;
     outcome.retired += burst.retired;
     if (progress) progress->fetch_add(burst.retired, std::memory_order_relaxed);

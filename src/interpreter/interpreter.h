@@ -41,6 +41,7 @@ class Interpreter {
   Burst run_one(Cpu& cpu);
   Burst finish(Cpu& cpu, u64 budget, i64 credit);
 
+  std::unique_ptr<memory::TranslationCache> common_;  // of a lane that shares its memory with others
   std::unique_ptr<Context> context_;
   std::unique_ptr<PredecodeCache> cache_;
   u64 retired_ = 0;  // by the run() under way

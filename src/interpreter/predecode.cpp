@@ -1,17 +1,26 @@
 #include "interpreter/predecode.h"
 
-#include <cstring>
-
+#include "base/device.h"
 #include "interpreter/handlers.h"
 
 namespace kvrm::interpreter {
+namespace {
+
+// Another lane may be writing it.
+u32 word_at(const u8* page, u32 index) {
+  return sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u32*>(page) + index);
+}
+
+}  // namespace
 
 PredecodeCache::PredecodeCache(memory::AddressSpace& space, Context& context) : space_(space), context_(context) {
-  space_.set_code_listener(this);
+  if (!space_.is_common()) space_.set_code_listener(this);
   code_remapped();
 }
 
-PredecodeCache::~PredecodeCache() { space_.set_code_listener(nullptr); }
+PredecodeCache::~PredecodeCache() {
+  if (!space_.is_common()) space_.set_code_listener(nullptr);
+}
 
 void PredecodeCache::clear(DecodedPage& page) {
   for (u32 i = 0; i < kWordsPerPage; ++i) page.entries[i] = {&run_undecoded, 0};
@@ -38,31 +47,47 @@ const Entry* PredecodeCache::enter(u64 pc) {
     pages_.clear();
     code_remapped();
   }
-  std::unique_ptr<DecodedPage>& page = pages_[code.bytes];
-  if (!page) {
-    page = std::make_unique<DecodedPage>();
-    clear(*page);
+  std::unique_ptr<Known>& known = pages_[code.bytes];
+  if (!known) {
+    known = std::make_unique<Known>();
+    clear(known->decoded);
+    if (space_.is_common()) known->words.resize(kWordsPerPage);
   }
   const u64 address = pc & ~(memory::kPageSize - 1);
   const u32 index = static_cast<u32>(pc % memory::kPageSize / 4);
-  Entry& entry = page->entries[index];
+  Entry* const entries = known->decoded.entries;
+  Entry& entry = entries[index];
   if (entry.run == &run_undecoded) {
-    u32 word = 0;
-    std::memcpy(&word, code.bytes + u64{index} * 4, sizeof(word));
+    const u32 word = word_at(code.bytes, index);
+    if (!known->words.empty()) known->words[index] = word;
     entry = make_entry(word, index);
     ++decoded_words_;
   }
   context_.page_address = address;
-  context_.entries = page->entries;
-  context_.pages[address / memory::kPageSize % Context::kCachedPages] = {address, page->entries};
+  context_.entries = entries;
+  context_.pages[address / memory::kPageSize % Context::kCachedPages] = {address, entries};
   return &entry;
 }
 
 void PredecodeCache::code_written(const u8* page) {
   auto found = pages_.find(page);
   if (found == pages_.end()) return;
-  clear(*found->second);
+  clear(found->second->decoded);
   ++invalidations_;
+}
+
+// Words that are not what was decoded are decoded again when they run.
+void PredecodeCache::code_of_others() {
+  for (auto& [bytes, known] : pages_) {
+    bool changed = false;
+    for (u32 i = 0; i < kWordsPerPage; ++i) {
+      Entry& entry = known->decoded.entries[i];
+      if (entry.run == &run_undecoded || known->words[i] == word_at(bytes, i)) continue;
+      entry = {&run_undecoded, 0};
+      changed = true;
+    }
+    invalidations_ += changed;
+  }
 }
 
 void PredecodeCache::code_remapped() {

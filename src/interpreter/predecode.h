@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "interpreter/entry.h"
 
@@ -19,17 +20,22 @@ class PredecodeCache final : public memory::CodeListener {
 
   void code_written(const u8* page) override;
   void code_remapped() override;
+  void code_of_others() override;
 
   u64 decoded_words() const { return decoded_words_; }
   u64 invalidations() const { return invalidations_; }
 
  private:
+  struct Known {
+    DecodedPage decoded;
+    std::vector<u32> words;  // as they were decoded, where others may change them
+  };
   static void clear(DecodedPage& page);
   const Entry* fetch_fault(u64 pc, Trap trap);
 
   memory::AddressSpace& space_;
   Context& context_;
-  std::unordered_map<const u8*, std::unique_ptr<DecodedPage>> pages_;
+  std::unordered_map<const u8*, std::unique_ptr<Known>> pages_;
   u64 decoded_words_ = 0;
   u64 invalidations_ = 0;
 };

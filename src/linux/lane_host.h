@@ -22,7 +22,7 @@ class HostMemory {
     return memory_.accessible(address, size, static_cast<memory::Protection>(protection));
   }
   bool map(u64 address, u64 size, u32 protection) { return memory_.map(address, size, protection); }
-  void unmap(u64 address, u64 size) { memory_.unmap(address, size); }
+  bool unmap(u64 address, u64 size) { return memory_.unmap(address, size); }
   bool protect(u64 address, u64 size, u32 protection) { return memory_.protect(address, size, protection); }
   bool move(u64 from, u64 from_size, u64 to, u64 to_size) { return memory_.move(from, from_size, to, to_size); }
   bool discard(u64 address, u64 size) { return memory_.discard(address, size); }
@@ -31,6 +31,8 @@ class HostMemory {
   u64 find_free(u64 size, u64 floor, u64 limit) {
     return memory_.find_free(size, floor, limit).value_or(memory::kNoRoom);
   }
+  u32 area_count() { return static_cast<u32>(memory_.areas().size()); }
+  memory::GuestMemory::Area area(u32 index) { return memory_.areas()[index]; }
   u32 protection_at(u64 address) {
     for (const auto& area : memory_.areas())
       if (area.start <= address && address < area.end) return area.protection;

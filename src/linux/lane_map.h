@@ -79,8 +79,8 @@ i64 brk(Call& call) {
     const u64 size = new_end - old_end;
     if (!call.memory.is_free(old_end, size) || !call.memory.map(old_end, size, memory::kRead | memory::kWrite))
       return i64(process.brk);
-  } else if (new_end < old_end) {
-    call.memory.unmap(new_end, old_end - new_end);
+  } else if (new_end < old_end && !call.memory.unmap(new_end, old_end - new_end)) {
+    return i64(process.brk);
   }
   process.brk = wanted;
   return i64(wanted);
@@ -92,8 +92,7 @@ i64 munmap(Call& call) {
   if (address % memory::kPageSize != 0 || call.a[1] == 0 || call.a[1] > memory::kAddressLimit) return -kEinval;
   const u64 size = page_up(call.a[1]);
   if (address > memory::kAddressLimit - size) return -kEinval;
-  call.memory.unmap(address, size);
-  return 0;
+  return call.memory.unmap(address, size) ? 0 : -kEnomem;
 }
 
 template <class Call>
@@ -103,8 +102,7 @@ i64 find_new_place(Call& call, u64 address, u64 old_size, u64 new_size, u32 flag
   if (wanted % memory::kPageSize != 0 || wanted > memory::kAddressLimit - new_size) return -kEinval;
   if (wanted < kLowestAddress) return -kEperm;
   if (wanted < address + old_size && address < wanted + new_size) return -kEinval;
-  call.memory.unmap(wanted, new_size);
-  return i64(wanted);
+  return call.memory.unmap(wanted, new_size) ? i64(wanted) : -kEnomem;
 }
 
 template <class Call>
@@ -122,7 +120,7 @@ i64 mremap(Call& call) {
 
   if (!(flags & kRemapFixed)) {
     if (new_size <= old_size) {
-      if (new_size < old_size) call.memory.unmap(address + new_size, old_size - new_size);
+      if (new_size < old_size && !call.memory.unmap(address + new_size, old_size - new_size)) return -kEnomem;
       return i64(address);
     }
     const u64 end = address + old_size, extra = new_size - old_size;
@@ -134,10 +132,11 @@ i64 mremap(Call& call) {
   const i64 place = find_new_place(call, address, old_size, new_size, flags);
   if (place < 0) return place;
   const u64 kept = least(old_size, new_size);
+  if (old_size > kept && !call.memory.unmap(address + kept, old_size - kept)) return -kEnomem;
   if (new_size > kept && !call.memory.map(u64(place) + kept, new_size - kept, protection)) return -kEnomem;
-  if (!call.memory.move(address, kept, u64(place), kept)) return -kEnomem;
-  if (old_size > kept) call.memory.unmap(address + kept, old_size - kept);
-  return place;
+  if (call.memory.move(address, kept, u64(place), kept)) return place;
+  if (new_size > kept) (void)call.memory.unmap(u64(place) + kept, new_size - kept);
+  return -kEnomem;
 }
 
 }  // namespace lane

@@ -58,7 +58,7 @@ i64 sys_mmap(Kernel& kernel, Call& call) {
   if (const i64 error = check_file(file, flags & kMapType, protection, offset, size)) return error;
   if (!call.memory.map(u64(address), size, protection)) return -ENOMEM;
   if (file->kind == OpenFile::Kind::kFile && !fill_from_file(kernel, call, *file, u64(address), size, offset)) {
-    call.memory.unmap(u64(address), size);
+    (void)call.memory.unmap(u64(address), size);
     return -ENOMEM;
   }
   return address;

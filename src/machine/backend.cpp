@@ -12,7 +12,14 @@ Result<std::unique_ptr<Backend>> make_backend(const Options& options) {
     if (cuda) return std::unique_ptr<Backend>(std::move(*cuda));
     if (options.device == Device::kCuda) return cuda.error();
   }
-  return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(options));
+  auto cpu = CpuBackend::create(options);
+  if (!cpu) return cpu.error();
+  return std::unique_ptr<Backend>(std::move(*cpu));
+}
+
+Error too_many_common_lanes(unsigned lanes, u64 most) {
+  return Error{std::to_string(lanes) + " lanes cannot share one memory here: at most " + std::to_string(most) +
+               " run at the same time"};
 }
 
 }  // namespace kvrm

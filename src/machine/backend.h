@@ -58,6 +58,9 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
+  // With Options::common_memory there is one memory, whichever lane is named: inside system_call it may be read and
+  // written while other lanes run. No such lane is ever started as a process, nor given a job.
+
   // Lanes at rest: between runs, and inside RunControl::system_call for its own lane. The states begin as zeros, the
   // memories empty. A reference stays valid until start() of the lane; what it shows is current when the lane is at
   // rest, and what is written through it counts for the next run. Lanes come into being when they are first asked for.
@@ -83,6 +86,9 @@ class Backend {
   // Sums since the backend was made. seconds and engine settings are the machine's.
   virtual Statistics statistics() const = 0;
 };
+
+// Lanes that share one memory run at the same time or not at all.
+Error too_many_common_lanes(unsigned lanes, u64 most);
 
 // The backend the options ask for: the one place that knows which devices there are.
 Result<std::unique_ptr<Backend>> make_backend(const Options& options);

@@ -13,24 +13,40 @@ namespace {
 
 unsigned thread_count(const Options& options) {
   const unsigned all = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  return std::min(all, options.lanes);
+  return options.common_memory ? options.lanes : std::min(all, options.lanes);
 }
+
+// Lanes that share one memory each have a thread, or one that waits for another could wait for ever.
+constexpr unsigned kMostCommonLanes = 1024;
 
 }  // namespace
 
 CpuBackend::CpuBackend(const Options& options)
-    : memory_limit_(options.memory_limit), pool_(thread_count(options)), lanes_(options.lanes) {}
+    : memory_limit_(options.memory_limit),
+      common_(options.common_memory ? std::make_shared<memory::AddressSpace>(memory_limit_, true) : nullptr),
+      pool_(thread_count(options)),
+      lanes_(options.lanes) {}
+
+Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options) {
+  const unsigned most = options.threads != 0 ? options.threads : kMostCommonLanes;
+  if (options.common_memory && options.lanes > most) return too_many_common_lanes(options.lanes, most);
+  return std::unique_ptr<CpuBackend>(new CpuBackend(options));
+}
+
+std::unique_ptr<CpuLane> CpuBackend::make_lane() const {
+  return std::make_unique<CpuLane>(common_ ? common_ : std::make_shared<memory::AddressSpace>(memory_limit_));
+}
 
 CpuLane& CpuBackend::at(unsigned lane) {
   auto& place = lanes_.at(lane);
-  if (!place) place = std::make_unique<CpuLane>(memory_limit_);
+  if (!place) place = make_lane();
   return *place;
 }
 
 Result<void> CpuBackend::start(unsigned lane, const linux_abi::Program& program, linux_abi::ProcessOptions options) {
   auto& place = lanes_.at(lane);
   if (place) place->add_to(past_);
-  place = std::make_unique<CpuLane>(memory_limit_);
+  place = make_lane();
   return place->start(program, std::move(options));
 }
 
@@ -48,7 +64,7 @@ JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, RunCo
   JobResult result;
   result.index = job.job->index;
   KeptOutput output{{}, false, limits.max_output}, errors{{}, false, limits.max_output};
-  CpuLane lane(memory_limit_);
+  CpuLane lane(std::make_shared<memory::AddressSpace>(memory_limit_));
   if (auto started = lane.start(job.program->image, job_options(job, output, errors)); !started) {
     result.error = started.error().message;
     return result;
@@ -98,6 +114,7 @@ Statistics CpuBackend::statistics() const {
   for (const auto& lane : lanes_) {
     if (lane) lane->add_to(result);
   }
+  if (common_) result.private_bytes = common_->private_bytes();
   result.device = "cpu";
   result.engine = "interp";
   return result;

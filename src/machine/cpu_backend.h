@@ -13,7 +13,7 @@ namespace kvrm {
 
 class CpuBackend final : public Backend {
  public:
-  explicit CpuBackend(const Options& options);
+  static Result<std::unique_ptr<CpuBackend>> create(const Options& options);
 
   Cpu& cpu(unsigned lane) override { return at(lane).cpu(); }
   memory::GuestMemory& memory(unsigned lane) override { return at(lane).memory(); }
@@ -24,10 +24,13 @@ class CpuBackend final : public Backend {
   Statistics statistics() const override;
 
  private:
+  explicit CpuBackend(const Options& options);
   CpuLane& at(unsigned lane);
+  std::unique_ptr<CpuLane> make_lane() const;
   JobResult run_job(const LaneJob& job, const JobLimits& limits, RunControl& control);
 
   const u64 memory_limit_;
+  const std::shared_ptr<memory::AddressSpace> common_;  // of all lanes; null: each has its own
   device::cpu::ThreadPool pool_;
   std::vector<std::unique_ptr<CpuLane>> lanes_;  // null until asked for
   std::mutex past_mutex_;

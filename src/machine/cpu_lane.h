@@ -11,7 +11,7 @@ namespace kvrm {
 
 class CpuLane {
  public:
-  explicit CpuLane(u64 memory_limit) : device_(memory_limit) {}
+  explicit CpuLane(std::shared_ptr<memory::AddressSpace> space) : device_(std::move(space)) {}
 
   Cpu& cpu() { return device_.cpu(); }
   memory::AddressSpace& memory() { return device_.space(); }

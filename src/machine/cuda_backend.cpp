@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "machine/jobs.h"
-#include "machine/resting_memory.h"
 #include "machine/stops.h"
 
 namespace kvrm {
@@ -64,6 +63,19 @@ bool turned_off(const char* variable) {
   return value && std::string_view(value) == "0";
 }
 
+// What the environment says, or 0.
+u32 number_in(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value ? static_cast<u32>(std::strtoul(value, nullptr, 10)) : 0;
+}
+
+constexpr const char* kSliceVariable = "KVRM_SLICE_MS";
+std::chrono::milliseconds slice_of(const device::cuda::Gpu& gpu) {
+  constexpr std::chrono::milliseconds kUsual{500};  // drivers that limit it end a kernel after seconds
+  if (std::getenv(kSliceVariable)) return std::chrono::milliseconds(number_in(kSliceVariable));
+  return gpu.context->properties().limits_kernel_time ? kUsual : std::chrono::milliseconds(0);
+}
+
 // How much further a run has come, for progress that only ever grows.
 class Growth {
  public:
@@ -86,20 +98,27 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options)
   };
   auto gpu = device::cuda::Gpu::open(static_cast<int>(options.device_ordinal), tell);
   if (!gpu) return gpu.error();
+  if (options.common_memory && options.lanes > (*gpu)->most_lanes())
+    return too_many_common_lanes(options.lanes, (*gpu)->most_lanes());
   return std::unique_ptr<CudaBackend>(new CudaBackend(std::move(*gpu), options));
 }
 
 CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, const Options& options)
     : gpu_(std::move(gpu)),
       memory_limit_(options.memory_limit),
+      common_(options.common_memory),
       meet_(!turned_off("KVRM_MEET")),
-      lanes_(options.lanes) {}
+      lanes_per_warp_(number_in("KVRM_LANES_PER_WARP")),
+      slice_(slice_of(*gpu_)),
+      lanes_(options.lanes) {
+  if (common_) common_memory_ = std::make_unique<memory::AddressSpace>(memory_limit_, true);
+}
 
 CudaBackend::Lane& CudaBackend::at(unsigned number) {
   auto& place = lanes_.at(number);
   if (!place) {
     place = std::make_unique<Lane>();
-    place->memory = std::make_unique<memory::AddressSpace>(memory_limit_);
+    if (!common_) place->memory = std::make_unique<memory::AddressSpace>(memory_limit_);
   }
   return *place;
 }
@@ -111,6 +130,7 @@ Cpu& CudaBackend::cpu(unsigned number) {
 }
 
 memory::GuestMemory& CudaBackend::memory(unsigned number) {
+  if (common_) return *common_memory_;
   Lane& lane = at(number);
   if (!lane.memory) {
     // A program that has not run yet, and somebody wants to look into it: it gets a memory of its own after all.
@@ -169,14 +189,19 @@ Result<void> CudaBackend::place_lanes() {
     StartSet::Contents contents;
     if (lane.program) contents = lane.program->contents;
     contents.cpu = lane.cpu;
-    if (lane.memory) {
-      const auto& space = static_cast<const memory::AddressSpace&>(*lane.memory);
+    contents.common = common_;
+    if (const memory::GuestMemory* own = common_ ? common_memory_.get() : lane.memory.get()) {
+      const auto& space = static_cast<const memory::AddressSpace&>(*own);
       contents.areas = space.source_areas();
       contents.pages = space.private_pages();
     }
     jobs[i].start = starts.add(contents);
   }
-  auto set = LaneSet::create(gpu_, {static_cast<u32>(lanes_.size()), memory_limit_, starts.most_areas()});
+  auto set = LaneSet::create(gpu_, {.lanes = static_cast<u32>(lanes_.size()),
+                                    .memory_limit = memory_limit_,
+                                    .most_areas = starts.most_areas(),
+                                    .lanes_per_warp = lanes_per_warp_,
+                                    .common = common_});
   if (!set) return set.error();
   if (auto placed = (*set)->place(starts, jobs); !placed) return placed;
   set_ = std::move(*set);
@@ -189,13 +214,20 @@ void CudaBackend::count(const lanes::JobEnd& end) {
   past_.mailbox_calls += end.host_calls;
 }
 
+// The lane's memory, which is on the GPU.
+RestingMemory& CudaBackend::resting(unsigned number) {
+  auto& place = common_ ? common_memory_ : at(number).memory;
+  if (!dynamic_cast<RestingMemory*>(place.get())) place = std::make_unique<RestingMemory>(*set_, number);
+  return static_cast<RestingMemory&>(*place);
+}
+
 lanes::Outcome CudaBackend::call_hook(const Call& call, Cpu& cpu, memory::GuestMemory& memory, RunControl& control) {
   Lane& lane = at(call.request.lane);
   lane.cpu = cpu;
-  auto& resting = static_cast<RestingMemory&>(*lane.memory);
-  resting.set_now(&memory);
+  RestingMemory& seen = resting(call.request.lane);
+  seen.set_now(&memory);
   const bool go_on = control.system_call(call.request.lane, static_cast<u32>(cpu.fault_address));
-  resting.set_now(nullptr);
+  seen.set_now(nullptr);
   cpu = lane.cpu;
   return {go_on ? lanes::OutcomeKind::kContinue : lanes::OutcomeKind::kStopped, 0};
 }
@@ -206,7 +238,8 @@ Stop CudaBackend::stop_of(unsigned number, Lane& lane, const lanes::JobEnd& end,
   constexpr std::size_t kFew = 256;
   static const memory::AddressSpace kNothing(memory::kPageSize);
   const memory::GuestMemory* found = &kNothing;
-  if (lane.memory && lanes_.size() <= kFew) found = lane.memory.get();
+  const memory::GuestMemory* own = common_ ? common_memory_.get() : lane.memory.get();
+  if (own && lanes_.size() <= kFew) found = own;
   const memory::GuestMemory& memory = *found;
   Stop stop;
   switch (end.stop.kind) {
@@ -250,9 +283,7 @@ Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results,
       if (auto set = set_->set_registers(first + i, lane.cpu); !set) return set;
     }
     lane.begun = true;
-    if (!lane.memory || !dynamic_cast<RestingMemory*>(lane.memory.get())) {
-      lane.memory = std::make_unique<RestingMemory>(*set_, first + i);
-    }
+    (void)resting(first + i);
     lane.options.cancel = &control.cancel;
   }
   control.progress.lanes_alive.fetch_add(alive, std::memory_order_relaxed);
@@ -271,8 +302,12 @@ Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results,
     }
     return processes_.serve(call.request.lane, call, cpu, memory, [&](u32 number) { return at(number).options; });
   };
-  const auto ran = set_->run(
-      {.budget = budget, .meet = meet_, .raw_calls = static_cast<bool>(control.system_call), .orders = orders}, hooks);
+  const auto ran = set_->run({.budget = budget,
+                              .meet = meet_ && !common_,
+                              .raw_calls = static_cast<bool>(control.system_call),
+                              .slice = slice_,
+                              .orders = orders},
+                             hooks);
   control.progress.lanes_alive.fetch_sub(alive, std::memory_order_relaxed);
   if (!ran) return ran;
   u64 total = 0;
@@ -342,7 +377,10 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
   const unsigned lane_count = static_cast<unsigned>(std::min<u64>({lanes_.size(), numbers.size(), gpu_->most_lanes()}));
   if (!job_set_ || job_lanes_ != lane_count) {
     job_set_.reset();
-    auto set = LaneSet::create(gpu_, {lane_count, memory_limit_, std::max(starts.most_areas(), 32u)});
+    auto set = LaneSet::create(gpu_, {.lanes = lane_count,
+                                      .memory_limit = memory_limit_,
+                                      .most_areas = std::max(starts.most_areas(), 32u),
+                                      .lanes_per_warp = lanes_per_warp_});
     if (!set) return set.error();
     job_set_ = std::move(*set);
     job_lanes_ = lane_count;
@@ -387,7 +425,7 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
       done(std::move(result));
     }
   };
-  const auto ran = job_set_->run({.budget = limits.instructions, .meet = meet_, .orders = {}}, hooks);
+  const auto ran = job_set_->run({.budget = limits.instructions, .meet = meet_, .slice = slice_, .orders = {}}, hooks);
   control.progress.lanes_alive.fetch_sub(lane_count, std::memory_order_relaxed);
   return ran;
 }
@@ -397,6 +435,11 @@ Statistics CudaBackend::statistics() const {
   result.system_calls = result.in_kernel_calls + result.mailbox_calls;
   for (const auto* set : {set_.get(), job_set_.get()}) {
     if (set) result.launches += set->launches();
+  }
+  if (slice_.count() != 0) {
+    result.launches_reason =
+        std::string("slices of ") + std::to_string(slice_.count()) + " ms, " +
+        (std::getenv(kSliceVariable) ? "as KVRM_SLICE_MS says" : "the driver limits a kernel's time");
   }
   result.device = "cuda";
   result.engine = "interp";

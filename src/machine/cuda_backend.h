@@ -1,6 +1,7 @@
 // Lanes on a GPU.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "device/cuda/lane_set.h"
 #include "machine/backend.h"
 #include "machine/cuda_processes.h"
+#include "machine/resting_memory.h"
 
 namespace kvrm {
 
@@ -38,6 +40,7 @@ class CudaBackend final : public Backend {
 
   CudaBackend(device::cuda::GpuPointer gpu, const Options& options);
   Lane& at(unsigned lane);
+  RestingMemory& resting(unsigned lane);
   Result<void> place_lanes();
   Result<void> try_run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control);
   Stop stop_of(unsigned number, Lane& lane, const device::lanes::JobEnd& end, LaneProcesses& processes);
@@ -47,7 +50,12 @@ class CudaBackend final : public Backend {
 
   device::cuda::GpuPointer gpu_;
   const u64 memory_limit_;
+  const bool common_;  // one memory for all lanes
+  std::unique_ptr<memory::GuestMemory> common_memory_;  // as a lane's
   const bool meet_;  // lanes that diverge meet again; KVRM_MEET=0 in the environment turns it off, to measure it
+  const u32 lanes_per_warp_;  // at least; KVRM_LANES_PER_WARP in the environment, to test few lanes in one warp
+  // The most a launch may take, where the driver limits it or KVRM_SLICE_MS in the environment says so; 0: no limit.
+  const std::chrono::milliseconds slice_;
   std::vector<std::unique_ptr<Lane>> lanes_;  // null until asked for
   std::unique_ptr<device::cuda::LaneSet> set_;       // of the lanes; null until they run
   std::unique_ptr<device::cuda::LaneSet> job_set_;   // of the last batch of jobs

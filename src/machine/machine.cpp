@@ -43,8 +43,14 @@ Result<Machine> Machine::create(const Options& options) {
   if (!backend) return backend.error();
   auto parts = std::make_unique<Parts>();
   parts->lanes = options.lanes;
+  parts->common_memory = options.common_memory;
   parts->backend = std::move(*backend);
   return Machine(std::move(parts));
+}
+
+Result<void> Machine::Parts::may_map() const {
+  if (!common_memory || !has_run.load(std::memory_order_relaxed)) return {};
+  return Error{"the map of a memory that lanes share stays as it was when they first ran"};
 }
 
 Result<void> Machine::load(std::span<const std::byte> bytes, std::uint64_t address, unsigned lane) {
@@ -53,14 +59,15 @@ Result<void> Machine::load(std::span<const std::byte> bytes, std::uint64_t addre
   if (!range) return bad_range("load", address, bytes.size());
   memory::GuestMemory& space = parts_->memory(lane);
   for (std::uint64_t page = range->start; page < range->start + range->size; page += kPageSize) {
-    if (space.is_free(page, kPageSize)) {
-      space.map(page, kPageSize, memory::kRead | memory::kWrite | memory::kExecute);
-    }
+    if (!space.is_free(page, kPageSize)) continue;
+    if (auto may = parts_->may_map(); !may) return may;
+    space.map(page, kPageSize, memory::kRead | memory::kWrite | memory::kExecute);
   }
   return write(address, bytes, lane);
 }
 
 Result<void> Machine::map(std::uint64_t address, std::uint64_t size, std::uint32_t protection, unsigned lane) {
+  if (auto may = parts_->may_map(); !may) return may;
   const auto range = pages_of(address, size);
   if (!range || !parts_->memory(lane).map(range->start, range->size, protection)) {
     return bad_range("map", address, size);
@@ -69,6 +76,7 @@ Result<void> Machine::map(std::uint64_t address, std::uint64_t size, std::uint32
 }
 
 Result<void> Machine::protect(std::uint64_t address, std::uint64_t size, std::uint32_t protection, unsigned lane) {
+  if (auto may = parts_->may_map(); !may) return may;
   const auto range = pages_of(address, size);
   if (!range || !parts_->memory(lane).protect(range->start, range->size, protection)) {
     return bad_range("protect", address, size);
@@ -76,10 +84,11 @@ Result<void> Machine::protect(std::uint64_t address, std::uint64_t size, std::ui
   return {};
 }
 
-void Machine::unmap(std::uint64_t address, std::uint64_t size, unsigned lane) {
-  if (const auto range = pages_of(address, size)) {
-    parts_->memory(lane).unmap(range->start, range->size);
-  }
+Result<void> Machine::unmap(std::uint64_t address, std::uint64_t size, unsigned lane) {
+  if (auto may = parts_->may_map(); !may) return may;
+  const auto range = pages_of(address, size);
+  if (!range || !parts_->memory(lane).unmap(range->start, range->size)) return bad_range("unmap", address, size);
+  return {};
 }
 
 Result<void> Machine::read(std::uint64_t address, std::span<std::byte> to, unsigned lane) const {

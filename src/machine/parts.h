@@ -22,6 +22,8 @@ struct LaneOutput {
 
 struct Machine::Parts {
   unsigned lanes = 1;
+  bool common_memory = false;
+  std::atomic<bool> has_run = false;
   std::unique_ptr<Backend> backend;
   std::map<unsigned, std::unique_ptr<LaneOutput>> outputs;  // outlive the processes that write to them: see ~Parts
   SystemCallHook hook;
@@ -51,6 +53,8 @@ struct Machine::Parts {
   ~Parts();
   Cpu& cpu(unsigned lane) { return backend->cpu(lane); }
   memory::GuestMemory& memory(unsigned lane) { return backend->memory(lane); }
+  Result<void> may_map() const;      // whether the map may change now
+  Result<void> may_load_program() const;
   Result<void> start(unsigned lane, const JobProgram& loaded, const Program& program);
   std::vector<LaneResult> run(Machine& machine, unsigned first, unsigned count, std::uint64_t budget);
 };

@@ -23,7 +23,13 @@ linux_abi::ProcessOptions lane_options(const JobProgram& loaded, const Program& 
 
 }  // namespace
 
+Result<void> Machine::Parts::may_load_program() const {
+  if (!common_memory) return {};
+  return Error{"lanes that share one memory are raw machines: they run no Linux programs"};
+}
+
 Result<void> Machine::load_program(const Program& program) {
+  if (auto may = parts_->may_load_program(); !may) return may;
   auto loaded = load_job_program(program);
   if (!loaded) return loaded.error();
   for (unsigned lane = 0; lane < lanes(); ++lane) {
@@ -33,6 +39,7 @@ Result<void> Machine::load_program(const Program& program) {
 }
 
 Result<void> Machine::load_program(const Program& program, unsigned lane) {
+  if (auto may = parts_->may_load_program(); !may) return may;
   if (lane >= lanes()) return Error{"there is no lane " + std::to_string(lane)};
   auto loaded = load_job_program(program);
   if (!loaded) return loaded.error();
@@ -61,6 +68,7 @@ Output Machine::take_output(unsigned lane) {
 
 Result<void> Machine::run_jobs(const Program& program, std::span<const Job> jobs, const JobCallback& done,
                                const JobLimits& limits) {
+  if (auto may = parts_->may_load_program(); !may) return may;
   auto batch = JobBatch::load(program, jobs, done);
   if (!batch) return batch.error();
   const Parts::Timer timer(*parts_);

@@ -31,8 +31,8 @@ class RestingMemory final : public memory::GuestMemory {
     return visit(false, [&](auto& memory) { return memory.map(address, size, protection); });
   }
   bool map_image(u64, u64, u32, std::shared_ptr<const memory::Image>, u64) override { return false; }
-  void unmap(u64 address, u64 size) override {
-    visit(false, [&](auto& memory) { return memory.unmap(address, size), true; });
+  bool unmap(u64 address, u64 size) override {
+    return visit(false, [&](auto& memory) { return memory.unmap(address, size); });
   }
   bool protect(u64 address, u64 size, u32 protection) override {
     return visit(false, [&](auto& memory) { return memory.protect(address, size, protection); });

@@ -73,6 +73,7 @@ Machine::Parts::Timer::~Timer() {
 
 std::vector<LaneResult> Machine::Parts::run(Machine& machine, unsigned first, unsigned count, std::uint64_t budget) {
   std::vector<LaneResult> results(count);
+  has_run.store(true, std::memory_order_relaxed);
   const Timer timer(*this);
   RunControl control{cancel, progress, {}};
   if (hook) {

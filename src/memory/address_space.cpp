@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "memory/common_bytes.h"
+
 namespace kvrm::memory {
 namespace {
 
@@ -18,6 +20,12 @@ constexpr u64 kPermissions = kPageRead | kPageWrite | kPageExecute;
 
 alignas(kPageSize) constexpr u8 kZeros[kPageSize] = {};
 
+// Where the host cannot exchange 16 bytes at once.
+u32* common_locks() {
+  static u32 locks[kCommonLocks];
+  return sync::kHasExchange16 ? nullptr : locks;
+}
+
 u8* page_of(u64 entry) { return reinterpret_cast<u8*>(entry & ~kFlags); }
 u64 entry_of(const u8* page, u64 flags) { return reinterpret_cast<u64>(page) | flags; }
 u64 page_base(u64 address) { return address & ~(kPageSize - 1); }
@@ -25,7 +33,7 @@ u64 page_offset(u64 address) { return address & (kPageSize - 1); }
 
 }  // namespace
 
-AddressSpace::AddressSpace(u64 limit_bytes) : frames_(limit_bytes) { cache_.clear(); }
+AddressSpace::AddressSpace(u64 limit_bytes, bool common) : common_(common), frames_(limit_bytes) { cache_.clear(); }
 AddressSpace::~AddressSpace() = default;
 
 // --- areas -----------------------------------------------------------------------------------------------------
@@ -55,30 +63,46 @@ void AddressSpace::let_go_of_images() {
 }
 
 bool AddressSpace::map(u64 address, u64 size, u32 protection) {
-  if (!areas_.may_change(address, size)) return false;
+  if (!areas_.may_change(address, size) || (common_ && !frames_.has_room(size))) return false;
   const bool may_end_image = areas_.has_source(address, size);
   make_room();
   (void)areas_.map(address, size, protection);
   pages_replaced(address, size, may_end_image);
-  return true;
+  return touch_pages(address, size);
 }
 
 bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const Image> image, u64 offset) {
   if (!image) return map(address, size, protection);
-  if (!areas_.may_change(address, size) || page_offset(offset) != 0) return false;
+  if (!areas_.may_change(address, size) || page_offset(offset) != 0 || (common_ && !frames_.has_room(size)))
+    return false;
   const bool may_end_image = areas_.has_source(address, size);
   make_room();
   (void)areas_.map_source(address, size, protection, offset, hold(std::move(image)));
   pages_replaced(address, size, may_end_image);
+  return touch_pages(address, size);
+}
+
+// A common space has all its pages from the start.
+bool AddressSpace::touch_pages(u64 address, u64 size) {
+  if (!common_) return true;
+  const memory::Area* area = areas_.find(address);
+  for (u64 at = address; at < address + size; at += kPageSize) {
+    u64* slot = make_slot(at);
+    if (slot) *slot = make_entry(at, *area);
+    if (slot && make_private(*slot)) continue;
+    unmap(address, size);
+    return false;
+  }
   return true;
 }
 
-void AddressSpace::unmap(u64 address, u64 size) {
-  if (!valid_range(address, size)) return;
+bool AddressSpace::unmap(u64 address, u64 size) {
+  if (!valid_range(address, size)) return false;
   const bool may_end_image = areas_.has_source(address, size);
   make_room();
   (void)areas_.unmap(address, size);
   pages_replaced(address, size, may_end_image);
+  return true;
 }
 
 // The areas of the range are others now.
@@ -99,28 +123,27 @@ bool AddressSpace::protect(u64 address, u64 size, u32 protection) {
 }
 
 bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
-  if (!areas_.may_move(from, from_size, to, to_size)) return false;
+  if (common_ || !areas_.may_move(from, from_size, to, to_size)) return false;
   unmap(to, to_size);
+  // All page tables first: without them nothing moves.
+  const u64 kept = std::min(from_size, to_size);
+  bool whole = true;
+  for_each_entry(from, kept, [&](u64 address, u64&) { whole = whole && make_slot(address - from + to); });
+  if (!whole) return false;
   make_room();
   (void)areas_.move(from, from_size, to, to_size);
-  bool whole = true;
-  for_each_entry(from, std::min(from_size, to_size), [&](u64 address, u64& entry) {
+  for_each_entry(from, kept, [&](u64 address, u64& entry) {
     if (entry & kPageCode) forget_code(entry);
-    u64* slot = make_slot(address - from + to);
-    if (slot) {
-      *slot = entry;
-      entry = 0;
-    } else {
-      whole = false;
-    }
+    *make_slot(address - from + to) = entry;
+    entry = 0;
   });
-  unmap(from, from_size);  // pages of an end that was cut off, or that found no page table
+  unmap(from, from_size);  // pages of an end that was cut off
   let_go_of_images();
-  return whole;
+  return true;
 }
 
 bool AddressSpace::discard(u64 address, u64 size) {
-  if (!valid_range(address, size)) return false;
+  if (common_ || !valid_range(address, size)) return false;
   drop_pages(address, size);
   map_changed();
   return is_mapped(address, size);
@@ -243,17 +266,17 @@ u64 AddressSpace::make_entry(u64 address, const memory::Area& area) const {
   return entry_of(page, kPagePresent | (area.protection & kPermissions));
 }
 
-// The bytes of the page that holds address, if it is mapped with all the required permissions.
-const u8* AddressSpace::page_for_read(u64 address, u32 required) const {
-  if (address >= kAddressLimit) return nullptr;
+// The entry of the page that holds address, if it is mapped with all the required permissions; otherwise 0.
+u64 AddressSpace::entry_for_read(u64 address, u32 required) const {
+  if (address >= kAddressLimit) return 0;
   const u64* found = find_entry(address);
   u64 entry = found ? *found : 0;
   if (!(entry & kPagePresent)) {
     const memory::Area* area = areas_.find(address);
-    if (!area) return nullptr;
+    if (!area) return 0;
     entry = make_entry(page_base(address), *area);
   }
-  return (entry & required) == required ? page_of(entry) : nullptr;
+  return (entry & required) == required ? entry : 0;
 }
 
 bool AddressSpace::make_private(u64& entry) {
@@ -274,38 +297,40 @@ void AddressSpace::forget_code(u64& entry) {
   if (listener_) listener_->code_written(page_of(entry));
 }
 
-AddressSpace::Resolved AddressSpace::resolve(u64 tagged, Access access) {
+AddressSpace::Resolved AddressSpace::resolve(TranslationCache& cache, u64 tagged, Access access) {
   const u64 address = tagged & kUntagged;
-  if (address >= kAddressLimit) return {Trap::kUnmapped, nullptr};
+  if (address >= kAddressLimit) return {Trap::kUnmapped, nullptr, 0};
   const u64* found = find_entry(address);
   const memory::Area* area = nullptr;
   if (!found || !(*found & kPagePresent)) {
     area = areas_.find(address);
-    if (!area) return {Trap::kUnmapped, nullptr};
+    if (!area) return {Trap::kUnmapped, nullptr, 0};
   }
   u64* slot = make_slot(address);
-  if (!slot) return {Trap::kOutOfMemory, nullptr};
+  if (!slot) return {Trap::kOutOfMemory, nullptr, 0};
   u64& entry = *slot;
   if (!(entry & kPagePresent)) {
     entry = make_entry(page_base(address), *area);
   }
-  if (!(entry & static_cast<u64>(access))) return {Trap::kPermission, nullptr};
+  if (!(entry & static_cast<u64>(access))) return {Trap::kPermission, nullptr, 0};
   if (access == Access::kWrite) {
     if (!(entry & kPagePrivate)) {
-      if (!make_private(entry)) return {Trap::kOutOfMemory, nullptr};
+      if (!make_private(entry)) return {Trap::kOutOfMemory, nullptr, 0};
     } else if (entry & kPageCode) {
       forget_code(entry);
     }
   }
+  if (common_) return {Trap::kNone, page_of(entry), entry};
   const u64 tag = page_base(address);
   const bool writable = (entry & kPageWrite) && (entry & kPagePrivate) && !(entry & kPageCode);
-  cache_.at(address) = {entry & kPageRead ? tag : kNoPage, writable ? tag : kNoPage, page_of(entry)};
-  return {Trap::kNone, page_of(entry)};
+  cache.at(address) = {entry & kPageRead ? tag : kNoPage, writable ? tag : kNoPage, page_of(entry)};
+  return {Trap::kNone, page_of(entry), entry};
 }
 
 AddressSpace::CodePage AddressSpace::code_page(u64 address) {
-  const Resolved resolved = resolve(address, Access::kExecute);
+  const Resolved resolved = resolve(cache_, address, Access::kExecute);
   if (resolved.trap != Trap::kNone) return {resolved.trap, nullptr};
+  if (common_) return {Trap::kNone, resolved.page};  // every page that may be executed counts as code
   *make_slot(address & kUntagged) |= kPageCode;  // there: the page was just resolved
   // One page may be cached once only, under its own address; stores must take the slow path from now on.
   cache_.at(address).write_tag = kNoPage;
@@ -314,40 +339,91 @@ AddressSpace::CodePage AddressSpace::code_page(u64 address) {
 
 // --- accesses ----------------------------------------------------------------------------------------------------
 
-// Resolves all pages of the access before copy(page pointer, done, count) is called for any.
+// Resolves all pages of the access before copy(entry, offset in page, done, count) is called for any.
 template <class Copy>
-SlowAccess AddressSpace::each_page(u64 address, u32 size, Access access, Copy copy) {
+SlowAccess AddressSpace::each_page(TranslationCache& cache, u64 address, u32 size, Access access, Copy copy) {
   const u64 first_count = std::min<u64>(size, kPageSize - page_offset(address));
-  const Resolved first = resolve(address, access);
+  const Resolved first = resolve(cache, address, access);
   if (first.trap != Trap::kNone) return {first.trap, address};
-  Resolved second{Trap::kNone, nullptr};
+  Resolved second{Trap::kNone, nullptr, 0};
   if (first_count < size) {
-    second = resolve(address + first_count, access);
+    second = resolve(cache, address + first_count, access);
     if (second.trap != Trap::kNone) return {second.trap, address + first_count};
   }
-  copy(first.page + page_offset(address), 0, first_count);
-  if (second.page) copy(second.page, first_count, size - first_count);
+  copy(first.entry, page_offset(address), 0, first_count);
+  if (second.page) copy(second.entry, 0, first_count, size - first_count);
   return {Trap::kNone, 0};
 }
 
-SlowAccess AddressSpace::read_slow(u64 address, void* to, u32 size) {
-  return each_page(address, size, Access::kRead,
-                   [&](const u8* page, u64 done, u64 count) { std::memcpy(static_cast<u8*>(to) + done, page, count); });
+// Bytes inside a page.
+void AddressSpace::read_page(u64 entry, u64 offset, void* to, u64 count) const {
+  const u8* const from = page_of(entry) + offset;
+  if (!common_) {
+    std::memcpy(to, from, count);
+  } else {
+    CommonBytes(common_locks()).load(from, to, count);
+  }
+}
+void AddressSpace::write_page(u64 entry, u64 offset, const void* from, u64 count) {
+  u8* const to = page_of(entry) + offset;
+  if (!common_) {
+    std::memcpy(to, from, count);
+  } else {
+    CommonBytes(common_locks()).store(to, from, count);
+    note_write(entry);
+  }
 }
 
-SlowAccess AddressSpace::write_slow(u64 address, const void* from, u32 size) {
-  return each_page(address, size, Access::kWrite, [&](u8* page, u64 done, u64 count) {
-    std::memcpy(page, static_cast<const u8*>(from) + done, count);
+// A lane of a common space that decoded this page must hear of it.
+void AddressSpace::note_write(u64 entry) {
+  if (entry & kPageExecute) code_version_.fetch_add(1, std::memory_order_release);
+}
+
+void AddressSpace::look_at_code(TranslationCache& cache) {
+  const u64 now = code_version_.load(std::memory_order_acquire);
+  if (!cache.common || now == cache.code_version) return;
+  cache.code_version = now;
+  cache.common->code_of_others();
+}
+
+void AddressSpace::fence_slow(TranslationCache& cache) {
+  sync::fence<sync::kSequential, sync::kSystem>();
+  look_at_code(cache);
+}
+
+SlowAccess AddressSpace::read_slow(TranslationCache& cache, u64 address, void* to, u32 size) {
+  return each_page(cache, address, size, Access::kRead, [&](u64 entry, u64 offset, u64 done, u64 count) {
+    read_page(entry, offset, static_cast<u8*>(to) + done, count);
   });
 }
 
-SlowAccess AddressSpace::exchange_slow(u64 address, const void* expected, const void* desired, void* observed,
-                                       u32 size) {
-  const SlowAccess seen = read_slow(address, observed, size);
+SlowAccess AddressSpace::write_slow(TranslationCache& cache, u64 address, const void* from, u32 size) {
+  const SlowAccess done =
+      each_page(cache, address, size, Access::kWrite, [&](u64 entry, u64 offset, u64 at, u64 count) {
+        write_page(entry, offset, static_cast<const u8*>(from) + at, count);
+      });
+  if (common_) look_at_code(cache);
+  return done;
+}
+
+SlowAccess AddressSpace::exchange_slow(TranslationCache& cache, u64 address, const void* expected, const void* desired,
+                                       void* observed, u32 size) {
+  if (common_) {
+    // Aligned, so that it lies in one page.
+    const Resolved readable = resolve(cache, address, Access::kRead);
+    if (readable.trap != Trap::kNone) return {readable.trap, address};
+    const Resolved page = resolve(cache, address, Access::kWrite);
+    if (page.trap != Trap::kNone) return {page.trap, address};
+    CommonBytes(common_locks()).compare_exchange(page.page + page_offset(address), expected, desired, observed, size);
+    note_write(page.entry);
+    look_at_code(cache);
+    return {Trap::kNone, 0};
+  }
+  const SlowAccess seen = read_slow(cache, address, observed, size);
   if (seen.trap != Trap::kNone) return seen;
   // Asks for write permission in any case: writes back what was there if the comparison fails.
   const bool equal = std::memcmp(observed, expected, size) == 0;
-  return write_slow(address, equal ? desired : observed, size);
+  return write_slow(cache, address, equal ? desired : observed, size);
 }
 
 bool AddressSpace::read(u64 address, void* to, std::size_t size) const {
@@ -365,7 +441,7 @@ std::size_t AddressSpace::accessible(u64 tagged, std::size_t size, Protection ho
   std::size_t done = 0;
   while (done < size) {
     const u64 at = address + done;
-    if (!page_for_read(at, how)) break;
+    if (!entry_for_read(at, how)) break;
     done += std::min<std::size_t>(size - done, kPageSize - page_offset(at));
   }
   return done;
@@ -375,10 +451,10 @@ bool AddressSpace::peek(u64 tagged, void* to, std::size_t size) const {
   const u64 address = tagged & kUntagged;
   for (std::size_t done = 0; done < size;) {
     const u64 at = address + done;
-    const u8* page = page_for_read(at, 0);
-    if (!page) return false;
+    const u64 entry = entry_for_read(at, 0);
+    if (!entry) return false;
     const std::size_t count = std::min<std::size_t>(size - done, kPageSize - page_offset(at));
-    std::memcpy(static_cast<u8*>(to) + done, page + page_offset(at), count);
+    read_page(entry, page_offset(at), static_cast<u8*>(to) + done, count);
     done += count;
   }
   return true;
@@ -400,7 +476,7 @@ bool AddressSpace::poke(u64 tagged, const void* from, std::size_t size) {
       forget_code(entry);
     }
     const std::size_t count = std::min<std::size_t>(size - done, kPageSize - page_offset(at));
-    std::memcpy(page_of(entry) + page_offset(at), static_cast<const u8*>(from) + done, count);
+    write_page(entry, page_offset(at), static_cast<const u8*>(from) + done, count);
     done += count;
   }
   return true;

@@ -3,8 +3,13 @@
 // Pages appear when they are first touched. An entry is the page's address with flags in its low bits; one lookup
 // answers permission, copy-on-write and whether the page holds decoded code. Shared bytes (images, the page of zeros)
 // are never written: the first write to such a page moves it into a private frame.
+//
+// A common space is one memory for many lanes, each on a thread of its own. All its pages are there from the start, so
+// that nothing but their bytes changes while lanes run, and every access to them is atomic (memory/common_bytes.h). Its
+// map changes only while all lanes rest.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -22,13 +27,14 @@ namespace kvrm::memory {
 class CodeListener {
  public:
   virtual ~CodeListener() = default;
-  virtual void code_written(const u8* page) = 0;   // the page's bytes are about to change, or it goes away
-  virtual void code_remapped() = 0;                // an address may now show another page
+  virtual void code_written(const u8* page) = 0;  // the page's bytes are about to change, or it goes away
+  virtual void code_remapped() = 0;  // an address may now show another page
+  virtual void code_of_others() {}  // another lane of a common memory may have written code
 };
 
 class AddressSpace final : public GuestMemory {
  public:
-  explicit AddressSpace(u64 limit_bytes);
+  explicit AddressSpace(u64 limit_bytes, bool common = false);
   ~AddressSpace() override;
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
@@ -40,7 +46,7 @@ class AddressSpace final : public GuestMemory {
   bool peek(u64 address, void* to, std::size_t size) const override;
   bool map(u64 address, u64 size, u32 protection) override;
   bool map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const Image> image, u64 offset) override;
-  void unmap(u64 address, u64 size) override;
+  bool unmap(u64 address, u64 size) override;
   bool protect(u64 address, u64 size, u32 protection) override;
   bool move(u64 from, u64 from_size, u64 to, u64 to_size) override;
   bool discard(u64 address, u64 size) override;
@@ -50,10 +56,15 @@ class AddressSpace final : public GuestMemory {
   std::vector<Area> areas() const override;
 
   // The engine's side.
-  Paged<AddressSpace> policy() { return {&cache_, this}; }
-  SlowAccess read_slow(u64 address, void* to, u32 size);
-  SlowAccess write_slow(u64 address, const void* from, u32 size);
-  SlowAccess exchange_slow(u64 address, const void* expected, const void* desired, void* observed, u32 size);
+  Paged<AddressSpace> policy() { return {&cache_, this}; }  // of the one lane; lanes of a common space have their own
+  SlowAccess read_slow(TranslationCache& cache, u64 address, void* to, u32 size);
+  SlowAccess write_slow(TranslationCache& cache, u64 address, const void* from, u32 size);
+  SlowAccess exchange_slow(TranslationCache& cache, u64 address, const void* expected, const void* desired,
+                           void* observed, u32 size);
+  void fence_slow(TranslationCache& cache);
+  bool is_common() const { return common_; }
+  // Tells the lane of a common space if some lane has written where code may be since it last looked.
+  void look_at_code(TranslationCache& cache);
   // The bytes of the page to decode from, marked so that a write to it is noticed. The page pointer identifies the
   // physical page for as long as the listener is not told otherwise.
   struct CodePage {
@@ -83,8 +94,13 @@ class AddressSpace final : public GuestMemory {
   struct Resolved {
     Trap trap;
     u8* page;
+    u64 entry;
   };
 
+  bool touch_pages(u64 address, u64 size);
+  void read_page(u64 entry, u64 offset, void* to, u64 count) const;
+  void write_page(u64 entry, u64 offset, const void* from, u64 count);
+  void note_write(u64 entry);
   void make_room();
   u64 hold(std::shared_ptr<const Image> image);
   void let_go_of_images();
@@ -97,12 +113,12 @@ class AddressSpace final : public GuestMemory {
   template <class Visit>
   void for_each_entry(u64 address, u64 size, Visit visit);
   u64 make_entry(u64 address, const memory::Area& area) const;
-  const u8* page_for_read(u64 address, u32 required) const;
+  u64 entry_for_read(u64 address, u32 required) const;
   bool make_private(u64& entry);
   void forget_code(u64& entry);
-  Resolved resolve(u64 address, Access access);
+  Resolved resolve(TranslationCache& cache, u64 address, Access access);
   template <class Copy>
-  SlowAccess each_page(u64 address, u32 size, Access access, Copy copy);
+  SlowAccess each_page(TranslationCache& cache, u64 address, u32 size, Access access, Copy copy);
 
   // A radix tree over the 36 bits of a page number, 12 bits a level.
   static constexpr u64 kFanout = 4096;
@@ -114,6 +130,8 @@ class AddressSpace final : public GuestMemory {
   };
   std::unique_ptr<Branch> branches_[kFanout];
 
+  const bool common_;
+  std::atomic<u64> code_version_ = 0;  // of a common space: counts writes to pages that may be executed
   u64 tables_ = 0;
   FramePool frames_;
   std::vector<memory::Area> area_storage_;

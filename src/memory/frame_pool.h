@@ -18,6 +18,7 @@ class FramePool {
   void release(u8* frame);
   // Counts bytes kept elsewhere for this guest (its page tables) against the limit; false when it is reached.
   bool charge(u64 bytes);
+  bool has_room(u64 bytes) const { return bytes / kFrameBytes + in_use_ <= limit_frames_; }
   u64 bytes_in_use() const { return in_use_ * kFrameBytes; }
 
  private:

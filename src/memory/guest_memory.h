@@ -32,12 +32,13 @@ class GuestMemory {
   virtual bool peek(u64 address, void* to, std::size_t size) const = 0;
 
   // The map. Addresses and sizes are multiples of kPageSize (the caller rounds); false: the range leaves
-  // the address space or the memory limit is exceeded. map() replaces what was there.
+  // the address space or the memory limit is exceeded, and nothing has changed. map() replaces what was there.
   virtual bool map(u64 address, u64 size, u32 protection) = 0;
   virtual bool map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const Image> image, u64 offset) = 0;
-  virtual void unmap(u64 address, u64 size) = 0;
+  virtual bool unmap(u64 address, u64 size) = 0;
   virtual bool protect(u64 address, u64 size, u32 protection) = 0;  // false: a hole in the range
-  virtual bool move(u64 from, u64 from_size, u64 to, u64 to_size) = 0;  // mremap: moves contents and map
+  virtual bool move(u64 from, u64 from_size, u64 to,
+                    u64 to_size) = 0;  // mremap: moves contents and map; if not, the source is as it was
   virtual bool discard(u64 address, u64 size) = 0;  // MADV_DONTNEED: back to zeros or the image
   virtual bool is_free(u64 address, u64 size) const = 0;  // no page of the range is mapped
   virtual bool is_mapped(u64 address, u64 size) const = 0;  // every page of the range is mapped

@@ -10,6 +10,7 @@
 #include "base/device.h"
 #include "base/warp.h"
 #include "memory/areas.h"
+#include "memory/common_bytes.h"
 #include "memory/page.h"
 #include "memory/paged.h"
 #include "memory/policy.h"
@@ -40,6 +41,8 @@ struct LaneWorld {
   const u8* zeros;       // a page of them
   u32 group_shift;       // log2 of the lanes in a group
   u32 directory_slots;   // of a group, a power of two
+  u32 common;            // all lanes see and write the same pages: fences are needed, and no lane changes its map
+  u32* common_locks;     // where the device cannot exchange 16 bytes at once (memory/common_bytes.h); otherwise null
 };
 
 // One word, since lanes join and leave while others do: below the frame's index + 1, or 0 if there is none; above a bit
@@ -298,7 +301,10 @@ class LaneMemory {
     return Trap::kNone;
   }
 
-  KVRM_INLINE void fence() { sync::fence<sync::kAcqRel, sync::kDevice>(); }
+  // A lane that is alone with its memory sees its own accesses in their order anyway.
+  KVRM_INLINE void fence() {
+    if (space_->world->common) sync::fence<sync::kSequential, sync::kDevice>();
+  }
 
   // --- what an instruction fetch needs ---
   // The page at an address with permission to execute, as in an entry.
@@ -318,7 +324,7 @@ class LaneMemory {
   KVRM_COLD inline bool show(u64 address, u64 source);
   KVRM_COLD inline u64 accessible(u64 address, u64 size, u32 protection);
   KVRM_COLD inline bool map(u64 address, u64 size, u32 protection);
-  KVRM_COLD inline void unmap(u64 address, u64 size);
+  KVRM_COLD inline bool unmap(u64 address, u64 size);
   KVRM_COLD inline bool protect(u64 address, u64 size, u32 protection);
   KVRM_COLD inline bool move(u64 from, u64 from_size, u64 to, u64 to_size);
   KVRM_COLD inline bool discard(u64 address, u64 size);
@@ -363,6 +369,8 @@ class LaneMemory {
     GroupPage* page;
   };
   Slot find_slot(u64 page_number, bool make);
+  static u64 shown_entry(const Area& area, u64 source);
+  u64 untouched_entry(const Area& area, u64 address) const;
   u64 make_table(u64* at, u64 block);
   template <class Visit>
   void for_each_table(Visit visit);
@@ -371,8 +379,12 @@ class LaneMemory {
   bool make_private(u64& entry, GroupPage& page);
   void join(GroupPage& page, u32 lanes);
   void drop(u64& entry, GroupPage& page);
+  void drop_pages(u64 address, u64 size);
+  bool copy_pages(u64 from, u64 size, u64 to);
   void note_private(u64 address);
   void map_changed();
+  void read_page(u64 entry, u64 offset, u8* to, u64 count) const;
+  void write_page(u64 entry, u64 offset, const u8* from, u64 count) const;
   template <class Copy>
   SlowAccess each_page(u64 address, u64 size, Access access, Copy copy);
 

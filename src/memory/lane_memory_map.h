@@ -172,6 +172,16 @@ inline void LaneMemory::drop(u64& entry, GroupPage& page) {
   entry = 0;
 }
 
+// The entry of a page that shows given bytes, or what its area says.
+inline u64 LaneMemory::shown_entry(const Area& area, u64 source) {
+  return source | kEntryPresent | u64{area.protection & 7u} << kEntryPermissionShift |
+         (area.flags & kAreaCommon ? kEntryCommon : 0);
+}
+inline u64 LaneMemory::untouched_entry(const Area& area, u64 address) const {
+  return shown_entry(area, area.flags & kAreaSource ? area.source + ((address & ~(kPageSize - 1)) - area.start)
+                                                    : reinterpret_cast<u64>(space_->world->zeros));
+}
+
 LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   const u64 address = tagged & kUntagged;
   if (address >= kAddressLimit) return {Trap::kUnmapped, 0, 0};
@@ -180,10 +190,7 @@ LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   if (!(entry & kEntryPresent)) {
     const Area* area = space_->areas.find(address);
     if (!area) return {Trap::kUnmapped, 0, 0};
-    const u64 page = area->flags & kAreaSource ? area->source + ((address & ~(kPageSize - 1)) - area->start)
-                                               : reinterpret_cast<u64>(space_->world->zeros);
-    entry = page | kEntryPresent | u64{area->protection & (kRead | kWrite | kExecute)} << kEntryPermissionShift;
-    if (area->flags & kAreaCommon) entry |= kEntryCommon;
+    entry = untouched_entry(*area, address);
     if (!(entry & u64{static_cast<u32>(access)} << kEntryPermissionShift)) return {Trap::kPermission, 0, 0};
     slot = find_slot(address >> kPageShift, true);
     if (!slot.entry) return {Trap::kOutOfMemory, 0, 0};
@@ -254,85 +261,30 @@ inline void copy_into(u64 page, u64 offset, const u8* from, u64 count) {
   for (; i < count; ++i) store_global(lane_byte(page, offset + i), from[i]);
 }
 
-// Common memory is written by others at any time: what is aligned is read and written in one piece.
-KVRM_INLINE bool in_one_piece(u64 offset, u64 count) {
-  return (count == 2 || count == 4 || count == 8) && (offset & (count - 1)) == 0;
+// The same for whatever page it is. Common pages lie in one piece.
+inline void LaneMemory::read_page(u64 entry, u64 offset, u8* to, u64 count) const {
+  const u64 page = entry & kEntryAddress;
+  if (!(entry & kEntryCommon)) return copy_out_of(page, offset, to, count);
+  CommonBytes(space_->world->common_locks).load(lane_byte(page, offset), to, count);
+}
+inline void LaneMemory::write_page(u64 entry, u64 offset, const u8* from, u64 count) const {
+  const u64 page = entry & kEntryAddress;
+  if (!(entry & kEntryCommon)) return copy_into(page, offset, from, count);
+  CommonBytes(space_->world->common_locks).store(lane_byte(page, offset), from, count);
 }
 
 SlowAccess LaneMemory::read_slow(u64 address, void* to, u32 size) {
   u8* const bytes = static_cast<u8*>(to);
   return each_page(address, size, Access::kRead, [&](const Resolved& page, u64 offset, u64 done, u64 count) {
-    if (page.entry & kEntryCommon) {
-      for (u64 i = 0; i < count;) {
-        const u8* const at = lane_byte(page.page, offset + i);
-        if (in_one_piece(offset, count) || (count % 8 == 0 && offset % 8 == 0)) {
-          const u64 part = count < 8 ? count : 8;
-          const u64 word = part == 8   ? sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u64*>(at))
-                           : part == 4 ? sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u32*>(at))
-                                       : sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u16*>(at));
-          for (u64 k = 0; k < part; ++k) bytes[done + i + k] = static_cast<u8>(word >> k * 8);
-          i += part;
-        } else {
-          bytes[done + i] = sync::load<sync::kRelaxed, sync::kDevice>(at);
-          ++i;
-        }
-      }
-      return;
-    }
-    copy_out_of(page.page, offset, bytes + done, count);
+    read_page(page.entry, offset, bytes + done, count);
   });
 }
 
 SlowAccess LaneMemory::write_slow(u64 address, const void* from, u32 size) {
   const u8* const bytes = static_cast<const u8*>(from);
   return each_page(address, size, Access::kWrite, [&](const Resolved& page, u64 offset, u64 done, u64 count) {
-    if (page.entry & kEntryCommon) {
-      for (u64 i = 0; i < count;) {
-        u8* const at = lane_byte(page.page, offset + i);
-        if (in_one_piece(offset, count) || (count % 8 == 0 && offset % 8 == 0)) {
-          const u64 part = count < 8 ? count : 8;
-          u64 word = 0;
-          for (u64 k = 0; k < part; ++k) word |= u64{bytes[done + i + k]} << k * 8;
-          if (part == 8) sync::store<sync::kRelaxed, sync::kDevice>(reinterpret_cast<u64*>(at), word);
-          if (part == 4) sync::store<sync::kRelaxed, sync::kDevice>(reinterpret_cast<u32*>(at), static_cast<u32>(word));
-          if (part == 2) sync::store<sync::kRelaxed, sync::kDevice>(reinterpret_cast<u16*>(at), static_cast<u16>(word));
-          i += part;
-        } else {
-          sync::store<sync::kRelaxed, sync::kDevice>(at, bytes[done + i]);
-          ++i;
-        }
-      }
-      return;
-    }
-    copy_into(page.page, offset, bytes + done, count);
+    write_page(page.entry, offset, bytes + done, count);
   });
-}
-
-template <class T>
-KVRM_INLINE void exchange_in_place(u8* at, const void* expected, const void* desired, void* observed) {
-  T wanted, replacement;
-  __builtin_memcpy(&wanted, expected, sizeof(T));
-  __builtin_memcpy(&replacement, desired, sizeof(T));
-  const T seen = sync::compare_exchange<sync::kAcqRel, sync::kDevice>(reinterpret_cast<T*>(at), wanted, replacement);
-  __builtin_memcpy(observed, &seen, sizeof(T));
-}
-
-// The architecture makes sure that the access is aligned.
-inline void compare_exchange_common(u8* at, const void* expected, const void* desired, void* observed, u32 size) {
-  switch (size) {
-    case 1: exchange_in_place<u8>(at, expected, desired, observed); break;
-    case 2: exchange_in_place<u16>(at, expected, desired, observed); break;
-    case 4: exchange_in_place<u32>(at, expected, desired, observed); break;
-    case 8: exchange_in_place<u64>(at, expected, desired, observed); break;
-    default:
-      if constexpr (sync::kHasExchange16) {
-        U128 wanted, replacement;
-        __builtin_memcpy(&wanted, expected, sizeof(wanted));
-        __builtin_memcpy(&replacement, desired, sizeof(replacement));
-        const U128 seen = sync::compare_exchange_16<sync::kDevice>(reinterpret_cast<U128*>(at), wanted, replacement);
-        __builtin_memcpy(observed, &seen, sizeof(seen));
-      }
-  }
 }
 
 SlowAccess LaneMemory::exchange_slow(u64 address, const void* expected, const void* desired, void* observed, u32 size) {
@@ -341,7 +293,8 @@ SlowAccess LaneMemory::exchange_slow(u64 address, const void* expected, const vo
   if (page.entry & kEntryCommon) {
     const Resolved target = resolve(address, Access::kWrite);
     if (target.trap != Trap::kNone) return {target.trap, address};
-    compare_exchange_common(lane_byte(target.page, address & (kPageSize - 1)), expected, desired, observed, size);
+    u8* const at = lane_byte(target.page, address & (kPageSize - 1));
+    CommonBytes(space_->world->common_locks).compare_exchange(at, expected, desired, observed, size);
     return {Trap::kNone, 0};
   }
   const SlowAccess seen = read_slow(address, observed, size);
@@ -369,14 +322,10 @@ bool LaneMemory::peek(u64 address, void* to, u64 size) {
     const Area* area = at < kAddressLimit ? space_->areas.find(at) : nullptr;
     if (!area) return false;
     const Slot slot = find_slot(at >> kPageShift, false);
-    u64 page = slot.entry && *slot.entry & kEntryPresent ? *slot.entry & kEntryAddress : 0;
-    if (page == 0) {
-      page = area->flags & kAreaSource ? area->source + ((at & ~(kPageSize - 1)) - area->start)
-                                       : reinterpret_cast<u64>(space_->world->zeros);
-    }
+    const u64 entry = slot.entry && *slot.entry & kEntryPresent ? *slot.entry : untouched_entry(*area, at);
     const u64 offset = at & (kPageSize - 1);
     const u64 count = size - done < kPageSize - offset ? size - done : kPageSize - offset;
-    copy_out_of(page, offset, bytes + done, count);
+    read_page(entry, offset, bytes + done, count);
     done += count;
   }
   return true;
@@ -393,18 +342,12 @@ bool LaneMemory::poke(u64 address, const void* from, u64 size) {
     const u64 at = (address + done) & kUntagged;
     const Slot slot = find_slot(at >> kPageShift, true);
     if (!slot.entry) return false;
-    if (!(*slot.entry & kEntryPresent)) {
-      const Area* area = space_->areas.find(at);
-      const u64 page = area->flags & kAreaSource ? area->source + ((at & ~(kPageSize - 1)) - area->start)
-                                                 : reinterpret_cast<u64>(space_->world->zeros);
-      *slot.entry = page | kEntryPresent | u64{area->protection & 7u} << kEntryPermissionShift |
-                    (area->flags & kAreaCommon ? kEntryCommon : 0);
-    }
+    if (!(*slot.entry & kEntryPresent)) *slot.entry = untouched_entry(*space_->areas.find(at), at);
     if (!(*slot.entry & (kEntryPrivate | kEntryCommon)) && !make_private(*slot.entry, *slot.page)) return false;
     note_private(at);
     const u64 offset = at & (kPageSize - 1);
     const u64 count = size - done < kPageSize - offset ? size - done : kPageSize - offset;
-    copy_into(*slot.entry & kEntryAddress, offset, bytes + done, count);
+    write_page(*slot.entry, offset, bytes + done, count);
     done += count;
   }
   forget_pages();
@@ -415,8 +358,7 @@ bool LaneMemory::show(u64 address, u64 source) {
   const Area* area = space_->areas.find(address);
   const Slot slot = area ? find_slot(address >> kPageShift, true) : Slot{nullptr, nullptr};
   if (!slot.entry) return false;
-  *slot.entry = source | kEntryPresent | u64{area->protection & 7u} << kEntryPermissionShift |
-                (area->flags & kAreaCommon ? kEntryCommon : 0);
+  *slot.entry = shown_entry(*area, source);
   note_private(address);
   ++space_->changes;
   return true;
@@ -434,21 +376,27 @@ u64 LaneMemory::accessible(u64 tagged, u64 size, u32 protection) {
   return done;
 }
 
-bool LaneMemory::map(u64 address, u64 size, u32 protection) {
-  if (!space_->areas.may_change(address, size) || !space_->areas.has_room()) return false;
-  unmap(address, size);
-  return space_->areas.map(address, size, protection);
-}
-
-void LaneMemory::unmap(u64 address, u64 size) {
-  if (!space_->areas.unmap(address, size)) return;
+// Forgets the pages of a range whose areas change.
+inline void LaneMemory::drop_pages(u64 address, u64 size) {
   sync::fence<sync::kAcqRel, sync::kDevice>();
   for_each_entry(address, size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
   map_changed();
 }
 
+bool LaneMemory::map(u64 address, u64 size, u32 protection) {
+  if (space_->world->common || !space_->areas.map(address, size, protection)) return false;
+  drop_pages(address, size);
+  return true;
+}
+
+bool LaneMemory::unmap(u64 address, u64 size) {
+  if (space_->world->common || !space_->areas.unmap(address, size)) return false;
+  drop_pages(address, size);
+  return true;
+}
+
 bool LaneMemory::protect(u64 address, u64 size, u32 protection) {
-  if (!space_->areas.may_change(address, size) || !space_->areas.has_room()) return false;
+  if (space_->world->common || !space_->areas.may_change(address, size) || !space_->areas.has_room()) return false;
   const bool whole = space_->areas.protect(address, size, protection);
   for_each_entry(address, size, [&](u64, u64& entry, GroupPage&) {
     entry = (entry & ~kEntryPermissions) | u64{protection & 7u} << kEntryPermissionShift;
@@ -457,41 +405,57 @@ bool LaneMemory::protect(u64 address, u64 size, u32 protection) {
   return whole;
 }
 
-// A private page moves by copying: its frame belongs to its address.
-bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
-  if (!space_->areas.may_move(from, from_size, to, to_size) || !space_->areas.has_room()) return false;
-  unmap(to, to_size);
-  const u64 kept = from_size < to_size ? from_size : to_size;
-  sync::fence<sync::kAcqRel, sync::kDevice>();
+// Copies of the private pages of a range at another place, where nothing is. Each belongs to the lane twice then, and
+// counts twice, but the limit is not asked: the old ones go. False: no memory, and nothing has changed.
+inline bool LaneMemory::copy_pages(u64 from, u64 size, u64 to) {
   bool whole = true;
-  for_each_entry(from, kept, [&](u64 address, u64& entry, GroupPage& page) {
-    const Slot target = find_slot((address - from + to) >> kPageShift, true);
+  for_each_entry(from, size, [&](u64 address, u64& entry, GroupPage&) {
+    const Slot target = whole ? find_slot((address - from + to) >> kPageShift, true) : Slot{nullptr, nullptr};
     if (!target.entry) {
       whole = false;
-      return;
+    } else if (entry & kEntryPrivate && space_->world->group_shift != 0) {
+      const u32 counted = space_->private_pages;
+      space_->private_pages = 0;
+      *target.entry = entry & ~kEntryPrivate;
+      whole = make_private(*target.entry, *target.page);
+      if (!whole) *target.entry = 0;
+      space_->private_pages = counted + whole;
     }
-    *target.entry = entry & ~kEntryPrivate;
-    if (entry & kEntryPrivate) {
-      --space_->private_pages;  // one comes, one goes
-      if (!make_private(*target.entry, *target.page)) {
-        *target.entry = 0;
-        whole = false;
-      }
-      ++space_->private_pages;
-    }
-    drop(entry, page);
   });
-  for_each_entry(from, from_size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
-  (void)space_->areas.move(from, from_size, to, to_size);
-  map_changed();
+  if (!whole) for_each_entry(to, size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
   return whole;
 }
 
-bool LaneMemory::discard(u64 address, u64 size) {
-  if (!valid_range(address, size)) return false;
-  sync::fence<sync::kAcqRel, sync::kDevice>();
-  for_each_entry(address, size, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); });
+// A private page moves by copying: its frame belongs to its address. Only a lane that shares no frames takes them
+// along.
+bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
+  if (space_->world->common || !space_->areas.may_move(from, from_size, to, to_size) || !space_->areas.has_room())
+    return false;
+  drop_pages(to, to_size);
+  const u64 kept = from_size < to_size ? from_size : to_size;
+  if (!copy_pages(from, kept, to)) return false;
+  for_each_entry(from, from_size, [&](u64 address, u64& entry, GroupPage& page) {
+    const bool copied = entry & kEntryPrivate && space_->world->group_shift != 0;
+    if (address - from < kept && !copied) {
+      const Slot target = find_slot((address - from + to) >> kPageShift, false);
+      *target.entry = entry;
+      if (entry & kEntryPrivate) {
+        target.page->state = page.state;
+        page.state = 0;
+      }
+      entry = 0;
+    } else {
+      drop(entry, page);
+    }
+  });
+  (void)space_->areas.move(from, from_size, to, to_size);
   map_changed();
+  return true;
+}
+
+bool LaneMemory::discard(u64 address, u64 size) {
+  if (space_->world->common || !valid_range(address, size)) return false;
+  drop_pages(address, size);
   return is_mapped(address, size);
 }
 

@@ -17,8 +17,14 @@ inline constexpr u64 kNoPage = 1;  // no page address has its lowest bit set
 inline constexpr u32 kTranslations = 256;
 inline constexpr u64 kTagMask = kUntagged & ~((u64{1} << kPageShift) - 1);
 
+class CodeListener;
+
 struct TranslationCache {
   Translation entries[kTranslations];
+  // Of a lane that shares its memory with others: its code must be looked at again when that changes. Such a lane has
+  // no pages here. Null: the lane is alone with its memory.
+  CodeListener* common = nullptr;
+  u64 code_version = 0;  // of a common memory, when the lane last looked
 
   KVRM_INLINE Translation& at(u64 address) { return entries[address >> kPageShift & (kTranslations - 1)]; }
   void clear() {
@@ -34,10 +40,13 @@ struct SlowAccess {
 };
 
 // Backing offers
-//   SlowAccess read_slow(u64 address, void* to, u32 size)
-//   SlowAccess write_slow(u64 address, const void* from, u32 size)
-//   SlowAccess exchange_slow(u64 address, const void* expected, const void* desired, void* observed, u32 size)
-// which do the whole access, page crossings included, and fill the cache.
+//   SlowAccess read_slow(TranslationCache& cache, u64 address, void* to, u32 size)
+//   SlowAccess write_slow(TranslationCache& cache, u64 address, const void* from, u32 size)
+//   SlowAccess exchange_slow(TranslationCache& cache, u64 address, const void* expected, const void* desired,
+//                            void* observed, u32 size)
+// which do the whole access, page crossings included, and fill the cache; and
+//   void fence_slow(TranslationCache& cache)
+// for a lane that shares its memory with others.
 template <class Backing>
 struct Paged {
   TranslationCache* cache;
@@ -51,7 +60,7 @@ struct Paged {
       return Trap::kNone;
     }
     T copy;
-    const SlowAccess slow = backing->read_slow(address, &copy, sizeof(T));
+    const SlowAccess slow = backing->read_slow(*cache, address, &copy, sizeof(T));
     if (slow.trap != Trap::kNone) return memory_trap(cpu, slow.trap, slow.fault_address, Access::kRead);
     value = copy;
     return Trap::kNone;
@@ -65,7 +74,7 @@ struct Paged {
       return Trap::kNone;
     }
     const T copy = value;
-    const SlowAccess slow = backing->write_slow(address, &copy, sizeof(T));
+    const SlowAccess slow = backing->write_slow(*cache, address, &copy, sizeof(T));
     if (slow.trap != Trap::kNone) return memory_trap(cpu, slow.trap, slow.fault_address, Access::kWrite);
     return Trap::kNone;
   }
@@ -82,13 +91,15 @@ struct Paged {
     const T wanted = expected;
     const T replacement = desired;
     T seen;
-    const SlowAccess slow = backing->exchange_slow(address, &wanted, &replacement, &seen, sizeof(T));
+    const SlowAccess slow = backing->exchange_slow(*cache, address, &wanted, &replacement, &seen, sizeof(T));
     if (slow.trap != Trap::kNone) return memory_trap(cpu, slow.trap, slow.fault_address, Access::kWrite);
     observed = seen;
     return Trap::kNone;
   }
 
-  KVRM_INLINE void fence() {}
+  KVRM_INLINE void fence() {
+    if (KVRM_UNLIKELY(cache->common != nullptr)) backing->fence_slow(*cache);
+  }
 
  private:
   // The page of the access's last byte. An access that crosses into the next page can never match the cache

@@ -27,6 +27,7 @@ KVRM_INLINE T from_monitor(const U128& value) {
 template <class T, class M>
 KVRM_INLINE Trap load_exclusive(Cpu& cpu, M& memory, u64 address, T& value) {
   KVRM_TRY(check_aligned<T>(cpu, address, Access::kRead));
+  memory.fence();
   KVRM_TRY(memory.load(cpu, address, value));
   memory.fence();
   cpu.exclusive_address = address & kUntaggedAddress;

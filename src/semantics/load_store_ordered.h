@@ -1,4 +1,5 @@
-// Load-acquire, store-release, limited ordering (LDLAR, STLLR) and LDAPR: aligned accesses between fences.
+// Load-acquire, store-release, limited ordering (LDLAR, STLLR) and LDAPR: aligned accesses between fences. A
+// store-release comes before a later load-acquire, which is why that has a fence on both sides; LDAPR has only one.
 #pragma once
 
 #include "isa/a64_operands.h"
@@ -8,11 +9,17 @@
 namespace kvrm::semantics {
 
 template <class T, class M>
-KVRM_INLINE Trap load_acquire(Cpu& cpu, M& memory, u8 to, u64 address) {
+KVRM_INLINE Trap load_acquire_pc(Cpu& cpu, M& memory, u8 to, u64 address) {
   KVRM_TRY(check_aligned<T>(cpu, address, Access::kRead));
   KVRM_TRY(load_register<T>(cpu, memory, to, address));
   memory.fence();
   return Trap::kNone;
+}
+
+template <class T, class M>
+KVRM_INLINE Trap load_acquire(Cpu& cpu, M& memory, u8 to, u64 address) {
+  memory.fence();
+  return load_acquire_pc<T>(cpu, memory, to, address);
 }
 
 template <class T, class M>
@@ -56,18 +63,18 @@ KVRM_INLINE Trap LDLAR(Cpu& cpu, M& memory, const isa::LDLAR& op) {
 
 template <class M>
 KVRM_INLINE Trap LDAPRB(Cpu& cpu, M& memory, const isa::LDAPRB& op) {
-  return load_acquire<u8>(cpu, memory, op.Rt, cpu.x[op.Rn]);
+  return load_acquire_pc<u8>(cpu, memory, op.Rt, cpu.x[op.Rn]);
 }
 
 template <class M>
 KVRM_INLINE Trap LDAPRH(Cpu& cpu, M& memory, const isa::LDAPRH& op) {
-  return load_acquire<u16>(cpu, memory, op.Rt, cpu.x[op.Rn]);
+  return load_acquire_pc<u16>(cpu, memory, op.Rt, cpu.x[op.Rn]);
 }
 
 template <class M>
 KVRM_INLINE Trap LDAPR(Cpu& cpu, M& memory, const isa::LDAPR& op) {
-  return op.sf ? load_acquire<u64>(cpu, memory, op.Rt, cpu.x[op.Rn])
-               : load_acquire<u32>(cpu, memory, op.Rt, cpu.x[op.Rn]);
+  return op.sf ? load_acquire_pc<u64>(cpu, memory, op.Rt, cpu.x[op.Rn])
+               : load_acquire_pc<u32>(cpu, memory, op.Rt, cpu.x[op.Rn]);
 }
 
 template <class M>

@@ -122,7 +122,9 @@ u64 count_of(const std::string& input) {
   return count;
 }
 
-void stream_jobs(Lanes kind, const SimulatedDevice::Plan& plan, u32 job_count, u64 longest, u64 seed) {
+// Gives the number of launches it took.
+u32 stream_jobs(Lanes kind, const SimulatedDevice::Plan& plan, u32 job_count, u64 longest, u64 seed,
+                const std::function<bool()>& pause = {}) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   Random random(seed);
   SimulatedDevice device(plan);
@@ -131,7 +133,12 @@ void stream_jobs(Lanes kind, const SimulatedDevice::Plan& plan, u32 job_count, u
   std::vector<SimulatedDevice::Job> jobs;
   for (u32 i = 0; i < job_count; ++i) jobs.push_back({echo, random_input(random, longest)});
   device.place(starts, jobs);
-  device.run({.kind = kind, .seed = seed, .turn = 1 + u32(below(random, 500)), .meet = seed % 3 != 0, .serve = serve});
+  const u32 launches = device.run({.kind = kind,
+                                   .seed = seed,
+                                   .turn = 1 + u32(below(random, 500)),
+                                   .meet = seed % 3 != 0,
+                                   .serve = serve,
+                                   .pause = pause});
 
   EXPECT_EQ(device.finished().size(), job_count);
   EXPECT_EQ(std::set(device.finished().begin(), device.finished().end()).size(), job_count);
@@ -148,6 +155,7 @@ void stream_jobs(Lanes kind, const SimulatedDevice::Plan& plan, u32 job_count, u
   }
   EXPECT_EQ(device.world().frames_in_use(), 0u);
   EXPECT_EQ(device.free_slots(), plan.slots);
+  return launches;
 }
 
 TEST(Jobs, AreStreamedThroughOneLane) { stream_jobs(Lanes::kFibers, {.frames = 8}, 20, 3500, 1); }
@@ -159,6 +167,40 @@ TEST(Jobs, AreStreamedThroughGroups) {
 TEST(Jobs, AreStreamedThroughAWholeWarp) { stream_jobs(Lanes::kFibers, {.group_shift = 5}, 64, 100, 7); }
 TEST(Jobs, AreStreamedThroughThreads) { stream_jobs(Lanes::kThreads, {.group_shift = 1, .groups = 2}, 8, 12, 8); }
 TEST(Jobs, FewerThanLanes) { stream_jobs(Lanes::kFibers, {.group_shift = 3, .groups = 2}, 3, 100, 9); }
+
+// Launches that end early and go on: the same results, wherever the lanes were.
+TEST(Jobs, SlicesChangeNothing) {
+  u32 most = 0;
+  for (u64 seed = 1; seed <= 6; ++seed) {
+    Random random(seed);
+    const SimulatedDevice::Plan plan{.group_shift = u32(seed % 4), .groups = 2, .slots = 1 + u32(seed % 3)};
+    const auto pause = [&] { return below(random, seed) == 0; };
+    most = std::max(most, stream_jobs(Lanes::kFibers, plan, 50, 400, seed, pause));
+  }
+  stream_jobs(Lanes::kThreads, {.group_shift = 1, .groups = 2}, 8, 12, 8, [] { return true; });
+  EXPECT_GT(most, 3u);
+}
+
+TEST(Jobs, SlicesAndCancel) {
+  for (u64 seed = 1; seed <= 4; ++seed) {
+    SimulatedDevice device({.group_shift = u32(seed % 3), .groups = 2, .slots = 2});
+    cuda::StartSet starts;
+    const u32 programs[] = {add_program(starts, kChatter), add_program(starts, kAsking), add_program(starts, kEndless)};
+    std::vector<SimulatedDevice::Job> jobs;
+    for (u32 i = 0; i < 40; ++i) jobs.push_back({programs[i % 3], {}});
+    device.place(starts, jobs);
+    u32 looks = 0;
+    const u32 launches = device.run({.seed = seed,
+                                     .turn = 50,
+                                     .serve = serve,
+                                     .cancel = [&] { return ++looks > 60; },
+                                     .pause = [&] { return looks % 4 == 1; }});
+    EXPECT_GT(launches, 1u);
+    EXPECT_EQ(device.finished().size(), device.lane_count());
+    for (const u32 job : device.finished()) EXPECT_EQ(device.end(job).stop.kind, StopKind::kCancelled) << job;
+    EXPECT_EQ(device.free_slots(), 2u);
+  }
+}
 
 TEST(Jobs, ABudgetEndsThemAndTheNextOnesBegin) {
   SimulatedDevice device({.group_shift = 2});

@@ -23,7 +23,7 @@ class LaneGuestMemory final : public memory::GuestMemory {
   bool peek(u64 address, void* to, std::size_t size) const override { return lane_.peek(address, to, size); }
   bool map(u64 address, u64 size, u32 protection) override { return lane_.map(address, size, protection); }
   bool map_image(u64, u64, u32, std::shared_ptr<const memory::Image>, u64) override { return false; }
-  void unmap(u64 address, u64 size) override { lane_.unmap(address, size); }
+  bool unmap(u64 address, u64 size) override { return lane_.unmap(address, size); }
   bool protect(u64 address, u64 size, u32 protection) override { return lane_.protect(address, size, protection); }
   bool move(u64 from, u64 from_size, u64 to, u64 to_size) override { return lane_.move(from, from_size, to, to_size); }
   bool discard(u64 address, u64 size) override { return lane_.discard(address, size); }

@@ -118,21 +118,55 @@ TEST(LaneMemory, ALaneHasItsLimitAndThePoolItsOwn) {
   EXPECT_EQ(std::count(page.begin(), page.end(), 0), i64(page.size()) - 1);
 }
 
-TEST(LaneMemory, AMoveThatFindsNoMemoryShowsNobodysBytes) {
-  SimulatedWorld world({.group_shift = 0, .groups = 2, .frames = 2, .tables = 8, .directory_slots = 4});
-  LaneGroup one(world, 0, 10), other(world, 1, 10);
-  const u64 mine = 1, theirs = 2;
-  ASSERT_TRUE(one[0].map(kBase, 2 * kPageSize, kRead | kWrite));
-  ASSERT_TRUE(other[0].map(kBase, 2 * kPageSize, kRead | kWrite));
-  ASSERT_TRUE(one[0].write(kBase, &mine, sizeof mine));
-  ASSERT_TRUE(other[0].write(kBase, &theirs, sizeof theirs));
-  EXPECT_FALSE(one[0].move(kBase, kPageSize, kBase + 8 * kPageSize, kPageSize));
-  EXPECT_EQ(one.space(0).private_pages, 0u);
-  EXPECT_EQ(world.frames_in_use(), 1u);
-  ASSERT_TRUE(other[0].write(kBase + kPageSize, &theirs, sizeof theirs));  // takes the frame
-  u64 seen = 5;
-  EXPECT_TRUE(one[0].peek(kBase + 8 * kPageSize, &seen, sizeof seen));
-  EXPECT_EQ(seen, 0u);
+TEST(LaneMemory, AMoveThatFindsNoMemoryChangesNothing) {
+  SimulatedWorld world({.group_shift = 1, .groups = 1, .frames = 3, .tables = 8, .directory_slots = 4});
+  LaneGroup group(world, 0, 10);
+  const u64 mine = 1, theirs = 2, there = kBase + 100 * kPageSize;
+  for (u32 lane = 0; lane < 2; ++lane) ASSERT_TRUE(group[lane].map(kBase, 2 * kPageSize, kRead | kWrite));
+  for (u64 page = 0; page < 2; ++page) {
+    ASSERT_TRUE(group[0].write(kBase + page * kPageSize, &mine, sizeof mine));
+    ASSERT_TRUE(group[1].write(kBase + page * kPageSize, &theirs, sizeof theirs));
+  }
+  const std::string before = test::describe(group[0]);
+  EXPECT_FALSE(group[0].move(kBase, 2 * kPageSize, there, 2 * kPageSize));  // one frame is left for two pages
+  EXPECT_EQ(test::describe(group[0]), before);
+  EXPECT_EQ(group.space(0).private_pages, 2u);
+  EXPECT_EQ(world.frames_in_use(), 2u);
+  EXPECT_TRUE(group[0].move(kBase, kPageSize, there, kPageSize));
+  u64 seen = 0;
+  EXPECT_TRUE(group[0].read(there, &seen, sizeof seen));
+  EXPECT_EQ(seen, mine);
+  EXPECT_TRUE(group[1].read(kBase, &seen, sizeof seen));
+  EXPECT_EQ(seen, theirs);
+}
+
+// A lane that is alone in its group moves what it has even when there is nothing left.
+TEST(LaneMemory, AMoveOfAllThereIs) {
+  SimulatedWorld world({.group_shift = 0, .groups = 1, .frames = 2, .tables = 8, .directory_slots = 4});
+  LaneGroup group(world, 0, 2);
+  const u64 there = kBase + 100 * kPageSize;
+  ASSERT_TRUE(group[0].map(kBase, 3 * kPageSize, kRead | kWrite));
+  for (u64 page = 0; page < 2; ++page) ASSERT_TRUE(group[0].write(kBase + page * kPageSize, &page, sizeof page));
+  EXPECT_TRUE(group[0].move(kBase, 3 * kPageSize, there, 3 * kPageSize));
+  for (u64 page = 0; page < 2; ++page) {
+    u64 seen = 9;
+    EXPECT_TRUE(group[0].read(there + page * kPageSize, &seen, sizeof seen));
+    EXPECT_EQ(seen, page);
+  }
+  EXPECT_EQ(group.space(0).private_pages, 2u);
+  EXPECT_TRUE(group[0].unmap(there, 3 * kPageSize));
+  EXPECT_EQ(world.frames_in_use(), 0u);
+}
+
+TEST(LaneMemory, AFullListOfAreasIsSaid) {
+  SimulatedWorld world({.group_shift = 0, .groups = 1, .frames = 8, .tables = 8, .directory_slots = 4});
+  LaneGroup group(world, 0, 8);
+  u64 at = kBase;
+  while (group[0].map(at, 3 * kPageSize, kRead)) at += 4 * kPageSize;
+  const std::string full = test::describe(group[0]);
+  EXPECT_FALSE(group[0].unmap(kBase + kPageSize, kPageSize));
+  EXPECT_FALSE(group[0].move(kBase, kPageSize, at, kPageSize));
+  EXPECT_EQ(test::describe(group[0]), full);
 }
 
 TEST(LaneMemory, NoTablesIsOutOfMemory) {

@@ -18,25 +18,17 @@ using lanes::Command;
 using lanes::Operation;
 
 constexpr u32 kProcessWords = 5;
-constexpr u64 kStride = 3;
 
-// A lane with its vector registers and its process elsewhere, interleaved with nobody's.
 struct Lane {
   explicit Lane(u32 number) : number(number), space(u64{4} << 20), memory(space) {}
 
-  lanes::LaneState<kProcessWords> state() { return {&cpu, q, kStride, process, kStride}; }
-  Cpu whole() {
-    Cpu result = cpu;
-    for (u32 i = 0; i < 32; ++i) result.q[i] = state().q(i);
-    return result;
-  }
+  lanes::LaneState state() { return {&cpu, process, kProcessWords}; }
 
   u32 number;
   memory::AddressSpace space;
-  LaneMemory memory;
+  linux_abi::HostMemory memory;
   Cpu cpu{};
-  u64 q[64 * kStride] = {};
-  u64 process[kProcessWords * kStride] = {};
+  u64 process[kProcessWords] = {};
   u32 slot = lanes::kNoSlot;
   u32 requests_left = 6;
   u32 served = 0;
@@ -88,7 +80,6 @@ class World {
       EXPECT_TRUE(taken_.insert(lane.slot).second) << "one slot for two lanes";
       --lane.requests_left;
       for (u32 i = 0; i < 33; ++i) lane.cpu.x[i] = random_();
-      for (u64& word : lane.q) word = random_();
       for (u64& word : lane.process) word = random_();
       lane.cpu.pc = random_();
       lane.cpu.v = 1;
@@ -98,10 +89,10 @@ class World {
     }
     lanes::Outcome outcome;
     const u32 slot = lane.slot;
-    const Cpu before = lane.whole();
+    const Cpu before = lane.cpu;
     const lanes::Poll poll = lanes::serve(view(), slot, lane.memory, state, outcome);
     if (poll != lanes::Poll::kDone) {
-      EXPECT_TRUE(same_bytes(lane.whole(), before));
+      EXPECT_TRUE(same_bytes(lane.cpu, before));
       return;
     }
     taken_.erase(slot);
@@ -110,8 +101,8 @@ class World {
     EXPECT_EQ(outcome.code, i32(lane.number));
     EXPECT_EQ(outcome.deadline_ns, lane.number + u64{5});
     const Expected& expected = expected_[lane.number];
-    EXPECT_TRUE(same_bytes(lane.whole(), expected.cpu)) << lane.number;
-    for (u32 i = 0; i < kProcessWords; ++i) EXPECT_EQ(state.process_word(i), expected.process[i]);
+    EXPECT_TRUE(same_bytes(lane.cpu, expected.cpu)) << lane.number;
+    for (u32 i = 0; i < kProcessWords; ++i) EXPECT_EQ(lane.process[i], expected.process[i]);
   }
 
   void host_step(u32 number) {
@@ -124,8 +115,8 @@ class World {
       EXPECT_EQ(slot.request.job, script.lane + 1000);
       EXPECT_EQ(slot.request.trap, Trap::kAlignment);
       Lane& lane = *lanes_[script.lane];
-      EXPECT_TRUE(same_bytes(slot.cpu, lane.whole()));
-      for (u32 i = 0; i < kProcessWords; ++i) EXPECT_EQ(slot.process[i], lane.state().process_word(i));
+      EXPECT_TRUE(same_bytes(slot.cpu, lane.cpu));
+      for (u32 i = 0; i < kProcessWords; ++i) EXPECT_EQ(slot.process[i], lane.process[i]);
       script.commands_left = u32(below(random_, 12));
       flag = lanes::kServing;
     } else if (flag == lanes::kAnswer) {
@@ -161,7 +152,7 @@ class World {
 
   // The same on the mirror gives the same.
   void check_answer(lanes::Slot& slot, Script& script) {
-    LaneMemory mirror(*mirrors_[script.lane]);
+    linux_abi::HostMemory mirror(*mirrors_[script.lane]);
     auto body = std::make_unique<lanes::Slot>();
     body->command = *script.asked;
     std::copy(script.data.begin(), script.data.end(), body->data);
@@ -226,7 +217,7 @@ TEST(Mailbox, EverySlotIsClaimedOnce) {
 
 TEST(Mailbox, AreasComeInPieces) {
   memory::AddressSpace space(u64{4} << 20);
-  LaneMemory memory(space);
+  linux_abi::HostMemory memory(space);
   constexpr u64 kAreas = 400;
   for (u64 i = 0; i < kAreas; ++i) ASSERT_TRUE(space.map(kBase + 2 * i * memory::kPageSize, memory::kPageSize, 1));
   auto slot = std::make_unique<lanes::Slot>();

@@ -51,7 +51,7 @@ inline std::string random_operation(Random& random, memory::GuestMemory& memory,
                                 memory::Protection(below(random, 8)));
       break;
     case 7: text << "map " << memory.map(page, pages, protection); break;
-    case 8: memory.unmap(page, pages); break;
+    case 8: text << "unmap " << memory.unmap(page, pages); break;
     case 9: text << "protect " << memory.protect(page, pages, protection); break;
     case 10: text << "move " << memory.move(page, pages, page + kPageSize * 8, pages + kPageSize); break;
     case 11: text << "discard " << memory.discard(page, pages); break;

@@ -1,4 +1,4 @@
-// Stand-ins for what only a GPU has: pinned and device memory in vectors, and a lane's memory as lanes see it.
+// Stand-ins for what only a GPU has: pinned and device memory in vectors.
 #pragma once
 
 #include <cstring>
@@ -7,6 +7,7 @@
 
 #include "device/lanes/mailbox.h"
 #include "device/lanes/output_ring.h"
+#include "linux/lane_host.h"
 #include "memory/address_space.h"
 
 namespace kvrm::device::test {
@@ -44,36 +45,6 @@ class SimulatedMailbox {
   std::vector<u32> flags_;
   std::vector<lanes::Slot> slots_;
   std::vector<u32> free_;
-};
-
-// The interface lanes' code asks of a memory, over the host's address space.
-class LaneMemory {
- public:
-  explicit LaneMemory(memory::AddressSpace& space) : space_(space) {}
-  using Area = memory::GuestMemory::Area;
-
-  bool read(u64 address, void* to, u64 size) { return space_.read(address, to, size); }
-  bool write(u64 address, const void* from, u64 size) { return space_.write(address, from, size); }
-  bool peek(u64 address, void* to, u64 size) { return space_.peek(address, to, size); }
-  bool poke(u64 address, const void* from, u64 size) { return space_.poke(address, from, size); }
-  u64 accessible(u64 address, u64 size, u32 protection) {
-    return space_.accessible(address, size, memory::Protection(protection));
-  }
-  bool map(u64 address, u64 size, u32 protection) { return space_.map(address, size, protection); }
-  void unmap(u64 address, u64 size) { space_.unmap(address, size); }
-  bool protect(u64 address, u64 size, u32 protection) { return space_.protect(address, size, protection); }
-  bool move(u64 from, u64 from_size, u64 to, u64 to_size) { return space_.move(from, from_size, to, to_size); }
-  bool discard(u64 address, u64 size) { return space_.discard(address, size); }
-  bool is_free(u64 address, u64 size) { return space_.is_free(address, size); }
-  bool is_mapped(u64 address, u64 size) { return space_.is_mapped(address, size); }
-  u64 find_free(u64 size, u64 floor, u64 limit) {
-    return space_.find_free(size, floor, limit).value_or(lanes::kNoRoom);
-  }
-  u32 area_count() { return u32(space_.areas().size()); }
-  Area area(u32 index) { return space_.areas()[index]; }
-
- private:
-  memory::AddressSpace& space_;
 };
 
 inline void fill_randomly(Random& random, void* to, std::size_t size) {

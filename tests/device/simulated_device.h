@@ -50,6 +50,7 @@ class SimulatedWorld {
   struct Plan {
     u32 group_shift = 0, groups = 1;
     u32 frames = 64, tables = 64, directory_slots = 64;
+    bool common = false, locks = false;
   };
   explicit SimulatedWorld(const Plan& plan)
       : frames_(u64{plan.frames} * (memory::kPageSize << plan.group_shift)),
@@ -57,7 +58,8 @@ class SimulatedWorld {
         zeros_(memory::kPageSize),
         frame_links_(plan.frames),
         table_links_(plan.tables),
-        directories_(u64{plan.groups} * plan.directory_slots) {
+        directories_(u64{plan.groups} * plan.directory_slots),
+        locks_(plan.locks ? memory::kCommonLocks : 0) {
     // What was never used may hold anything.
     std::memset(frames_.as(), 0xa5, frames_.size());
     world_.frames = {frames_.as(), memory::kPageSize << plan.group_shift, plan.frames, 0, 0, frame_links_.data(), 0};
@@ -66,6 +68,8 @@ class SimulatedWorld {
     world_.zeros = zeros_.as();
     world_.group_shift = plan.group_shift;
     world_.directory_slots = plan.directory_slots;
+    world_.common = plan.common;
+    world_.common_locks = plan.locks ? locks_.data() : nullptr;
   }
   memory::LaneWorld& world() { return world_; }
   u64* directories() { return directories_.data(); }
@@ -75,6 +79,7 @@ class SimulatedWorld {
   Pages frames_, tables_, zeros_;
   std::vector<u32> frame_links_, table_links_;
   std::vector<u64> directories_;
+  std::vector<u32> locks_;
   memory::LaneWorld world_{};
 };
 
@@ -86,10 +91,12 @@ class SimulatedDevice {
     u32 page_limit = 1u << 20, area_capacity = 64;
     u32 slots = 4;
     u64 ring_bytes = 8192;
+    bool common = false, locks = false;  // one memory for all; as on a device that cannot exchange 16 bytes
   };
   explicit SimulatedDevice(const Plan& plan)
       : plan_(plan),
-        world_({plan.group_shift, plan.groups, plan.frames, plan.tables, plan.directory_slots}),
+        world_(
+            {plan.group_shift, plan.groups, plan.frames, plan.tables, plan.directory_slots, plan.common, plan.locks}),
         mailbox_(plan.slots),
         ring_(plan.ring_bytes, lanes::kMostInRecord),
         lanes_(lane_count()),
@@ -150,8 +157,10 @@ class SimulatedDevice {
     std::vector<lanes::Order> orders = {};  // empty: the jobs, one after the other
     cuda::Service::Handler serve = {};
     std::function<bool()> cancel = {};  // asked again and again while the lanes run
+    std::function<bool()> pause = {};   // the same: the launch is to end and another to go on
   };
-  void run(const Run& run) {
+  // Gives the number of launches it took.
+  u32 run(const Run& run) {
     describe();
     launch_.budget = run.budget;
     launch_.turn = run.turn;
@@ -159,7 +168,7 @@ class SimulatedDevice {
     launch_.raw_calls = run.raw_calls;
     launch_.orders = run.orders.empty() ? nullptr : run.orders.data();
     next_job_ = next_finished_ = 0;
-    sync::store<sync::kRelaxed, sync::kSystem>(&cancel_, 0u);
+    sync::store<sync::kRelaxed, sync::kSystem>(&control_, 0u);
     std::fill(finished_.begin(), finished_.end(), 0);
     cuda::Service service(mailbox_.view(), run.serve,
                           [this](const lanes::Request& request) { return drain(request.output_end); });
@@ -168,14 +177,23 @@ class SimulatedDevice {
       while (!ended.load()) {
         drain(0);
         collect();
-        if (run.cancel && run.cancel() && sync::load<sync::kRelaxed, sync::kSystem>(&cancel_) == 0) {
+        const u32 asked = sync::load<sync::kRelaxed, sync::kSystem>(&control_);
+        if (run.cancel && run.cancel() && !(asked & lanes::kCancel)) {
           service.cancel();
-          sync::store<sync::kRelease, sync::kSystem>(&cancel_, 1u);
+          sync::fetch_or<sync::kRelease, sync::kSystem>(&control_, u32{lanes::kCancel});
         }
+        if (run.pause && run.pause()) sync::fetch_or<sync::kRelease, sync::kSystem>(&control_, u32{lanes::kPause});
         std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
     });
-    simulate_run(launch_, run.kind, run.seed);
+    u32 launches = 0;
+    do {
+      unfinished_ = 0;
+      simulate_run(launch_, run.kind, run.seed + launches);
+      sync::fetch_and<sync::kRelaxed, sync::kSystem>(&control_, ~u32{lanes::kPause});
+      launch_.resume = 1;
+      ++launches;
+    } while (unfinished_ != 0);
     ended = true;
     watch.join();
     service.stop();
@@ -184,6 +202,7 @@ class SimulatedDevice {
     collect();
     EXPECT_FALSE(drain_->broken());
     collected_ = 0;
+    return launches;
   }
   const lanes::JobEnd& end(u32 number) const { return ends_[number]; }
   // Jobs in the order of their ends, since the beginning.
@@ -230,7 +249,8 @@ class SimulatedDevice {
     launch_.next_job = &next_job_;
     launch_.next_finished = &next_finished_;
     launch_.finished = finished_.data();
-    launch_.cancel = &cancel_;
+    launch_.control = &control_;
+    launch_.unfinished = &unfinished_;
     launch_.progress = progress_.data();
     if (!drain_) drain_ = std::make_unique<cuda::OutputDrain>(ring_.view());
   }
@@ -254,7 +274,7 @@ class SimulatedDevice {
   std::vector<lanes::JobEnd> ends_;
   std::vector<u32> finished_, order_;
   std::size_t collected_ = 0;
-  u32 next_job_ = 0, next_finished_ = 0, cancel_ = 0;
+  u32 next_job_ = 0, next_finished_ = 0, control_ = 0, unfinished_ = 0;
   lanes::Launch launch_{};
   std::mutex drain_mutex_;
   std::unique_ptr<cuda::OutputDrain> drain_;

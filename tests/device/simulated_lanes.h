@@ -17,7 +17,7 @@ inline constexpr u32 kProcessWords = 4;
 struct SimulatedLane {
   explicit SimulatedLane(u32 lane) : number(lane), space(u64{8} << 20), memory(space) {}
 
-  lanes::LaneState<kProcessWords> state() { return {&cpu, process}; }
+  lanes::LaneState state() { return {&cpu, process, kProcessWords}; }
   // Posts a request if there is a slot.
   bool post(const lanes::Mailbox& box, lanes::RequestKind kind, Trap trap = Trap::kNone) {
     slot = lanes::claim(box, number);
@@ -27,15 +27,14 @@ struct SimulatedLane {
   }
   // True when the reply is there.
   bool step(const lanes::Mailbox& box) {
-    auto own = state();
-    if (lanes::serve(box, slot, memory, own, outcome) != lanes::Poll::kDone) return false;
+    if (lanes::serve(box, slot, memory, state(), outcome) != lanes::Poll::kDone) return false;
     slot = lanes::kNoSlot;
     return true;
   }
 
   u32 number;
   memory::AddressSpace space;
-  LaneMemory memory;
+  linux_abi::HostMemory memory;
   Cpu cpu{};
   u64 process[kProcessWords] = {};
   u32 slot = lanes::kNoSlot;

@@ -4,7 +4,7 @@
     tests/gpu/carry.py                  build/gpu-carry, everything
     tests/gpu/carry.py --only tools     after kvrm was built anew: the rest stays
 
-    tools.tar.xz       kvrm and the oracle (stripped), libfmt, the table, the guests of bench/gpu.py and hostile.py, QEMU
+    tools.tar.xz       kvrm, the oracle and lanes_check (stripped), libfmt, the table, the guests of bench/gpu.py and hostile.py, QEMU
     programs.tar.xz    tests/gpu/pack.py
     oracle-*.xz        cases with QEMU's outcomes: rows, sequences, sigill
 
@@ -41,7 +41,7 @@ def libraries(program):
     told = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
     if "libLLVM" in told:
         fail(f"{program} needs LLVM")
-    return re.findall(r"=> (/\S*libfmt\S*) ", told)
+    return re.findall(r"=> (/\S*lib(?:fmt|gtest)\S*) ", told)
 
 
 def static_qemu(cache):
@@ -72,7 +72,8 @@ def make_tools(options, out):
     hostile.build(REPO / "build" / "gpu-guests")
     with tempfile.TemporaryDirectory() as work:
         folder = pathlib.Path(work)
-        for program in (options.build / "kvrm", options.build / "tests" / "oracle" / "oracle"):
+        tests = options.build / "tests"
+        for program in (options.build / "kvrm", tests / "oracle" / "oracle", tests / "gpu" / "lanes_check"):
             subprocess.run(["strip", "-o", str(folder / program.name), str(program)], check=True)
             for library in libraries(program):
                 shutil.copy(library, folder)
@@ -106,7 +107,7 @@ def make_oracle(options, out):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=pathlib.Path, default=REPO / "build", help="where kvrm and the oracle were built")
+    parser.add_argument("--build", type=pathlib.Path, default=REPO / "build", help="where they were built")
     parser.add_argument("--out", type=pathlib.Path, default=REPO / "build" / "gpu-carry")
     parser.add_argument("--only", default="tools,oracle,programs", help="some of tools, oracle, programs")
     parser.add_argument("--levels", default="O2", help="of GCC's tests among the programs; O0,O2,O3 is everything")

@@ -10,6 +10,7 @@
     oracle-corpus     cases with QEMU's outcomes, each on a lane of its own
     oracle            all cases of the oracle's default runs, compared with the CPU device in everything
     hostile           hostile jobs among others (hostile.py)
+    lanes             lanes that share one memory, starts and cancels (lanes_check.cpp), whole and in slices
 
 Needs Python alone. The exit status is 0 only if everything passed; 77 with --skip where there is no GPU.
 """
@@ -28,7 +29,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 REPO = HERE.parents[1]
 MODES = ("rows", "sequences", "sigill")
-PARTS = ("programs", "oracle-corpus", "oracle", "hostile")
+PARTS = ("programs", "oracle-corpus", "oracle", "hostile", "lanes")
 SMALL = {"rows": ["--words", "2", "--states", "10"], "sequences": ["--sequences", "50"], "sigill": ["--samples", "5000"]}
 SKIPPED = 77
 
@@ -61,6 +62,10 @@ def commands(options, tools):
         more = ["--jobs", "256", "--count", "2000"] if options.small else []
         run = [str(HERE / "hostile.py"), "--kvrm", kvrm, "--device", options.device, "--guests", str(tools / "guests")]
         yield "hostile", python + run + more
+    if "lanes" in options.parts:
+        check = ["env", f"KVRM_TEST_DEVICE={options.device}", str(tools / "lanes_check"), "--gtest_brief=1"]
+        yield "lanes", check
+        yield "lanes in slices", [check[0], "KVRM_SLICE_MS=2", *check[1:]]
 
 
 def run_all(options, tools):

@@ -61,7 +61,7 @@ TEST(Code, RemappedPagesShowTheirNewCode) {
   Machine machine = machine_with({blr(1), hlt(0)});
   constexpr std::uint64_t kPlugin = 0x50000;
   for (unsigned version = 1; version <= 3; ++version) {
-    machine.unmap(kPlugin, 4096);
+    ASSERT_TRUE(machine.unmap(kPlugin, 4096));
     ASSERT_TRUE(machine.load(bytes_of({movz(0, version), kRet}), kPlugin).ok());
     machine.set_x(1, kPlugin);
     machine.set_pc(kCode);

@@ -67,7 +67,7 @@ struct Memory {
   bool peek(u64 address, void* to, u64 count) { return read(address, to, count); }
   bool poke(u64 address, const void* from, u64 count) { return write(address, from, count); }
   bool map(u64, u64, u32) { return false; }
-  void unmap(u64, u64) {}
+  bool unmap(u64, u64) { return false; }
   bool protect(u64, u64, u32) { return false; }
   bool move(u64, u64, u64, u64) { return false; }
   bool discard(u64, u64) { return false; }
@@ -101,9 +101,9 @@ extern "C" u64 kvrm_every_vote(u32 mask, u64 value) {
 }
 #endif
 
-extern "C" u32 kvrm_every_step(const Mailbox* mailbox, const OutputRing* ring, Memory* memory, Cpu* cpu, u64* q,
-                               u64* process, u32* slot, Outcome* outcome, OutputProgress* progress, u64 size) {
-  LaneState<40> state(cpu, q, 32, process, 32);
+extern "C" u32 kvrm_every_step(const Mailbox* mailbox, const OutputRing* ring, Memory* memory, Cpu* cpu, u64* process,
+                               u32* slot, Outcome* outcome, OutputProgress* progress, u64 size) {
+  const LaneState state{cpu, process, 40};
   const auto fill = [&](u64 offset) {
     u64 word = 0;
     memory->read(cpu->x[1] + offset, &word, sizeof word);

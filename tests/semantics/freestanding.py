@@ -22,7 +22,7 @@ import compilers
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 ROOMS = ("base", "isa", "semantics")
-MEMORY_HEADERS = "page.h areas.h policy.h flat.h paged.h slab_pool.h lane_memory.h lane_memory_map.h".split()
+MEMORY_HEADERS = "page.h areas.h policy.h flat.h paged.h slab_pool.h common_bytes.h lane_memory.h lane_memory_map.h".split()
 INTERPRETER_HEADERS = ("hot_rows.h", "word_entry.h", "cold_rows.h", "lane_loop.h")
 LINUX_HEADERS = (
     "abi.h errors.h layout.h protection.h random.h times.h lane_process.h lane_context.h lane_map.h lane_pages.h lane_time.h "

@@ -19,7 +19,7 @@ INTRINSICS = re.compile(
 BLOCK = re.compile(r"llvm\.(memcpy|memset|memmove)\..*, i64 (\d+), i1 false\)")
 LARGEST_ACCESS = 64
 # The paged policy's slow path, and the buffers through which a value goes there and back.
-SLOW_PATH = re.compile(r"\w*FarBacking\d*(read_slow|write_slow|exchange_slow)\w*$")
+SLOW_PATH = re.compile(r"\w*FarBacking\d*(read_slow|write_slow|exchange_slow|fence_slow)\w*$")
 SLOW_BUFFER = re.compile(r"^%(copy|wanted|replacement|seen)(\.[\w.]*)?$")
 # Cold helpers of the semantics may be called if values go in and a value comes out.
 COLD_HELPER = re.compile(r"_ZN4kvrm9semantics")

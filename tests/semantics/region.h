@@ -10,9 +10,11 @@ namespace kvrm::stitch {
 
 // A backing whose slow path is somewhere else: regions may call it, and nothing else.
 struct FarBacking {
-  memory::SlowAccess read_slow(u64 address, void* to, u32 size);
-  memory::SlowAccess write_slow(u64 address, const void* from, u32 size);
-  memory::SlowAccess exchange_slow(u64 address, const void* expected, const void* desired, void* observed, u32 size);
+  memory::SlowAccess read_slow(memory::TranslationCache& cache, u64 address, void* to, u32 size);
+  memory::SlowAccess write_slow(memory::TranslationCache& cache, u64 address, const void* from, u32 size);
+  memory::SlowAccess exchange_slow(memory::TranslationCache& cache, u64 address, const void* expected,
+                                   const void* desired, void* observed, u32 size);
+  void fence_slow(memory::TranslationCache& cache);
 };
 using FarPaged = memory::Paged<FarBacking>;
 
@@ -35,23 +37,7 @@ KVRM_INLINE void move_vectors(Cpu& to, const Cpu& from, Indices<u32, kIndices...
 KVRM_INLINE void move_state(Cpu& to, const Cpu& from) {
   move_general(to, from, IndicesTo<kGeneralSlots>{});
   move_vectors(to, from, IndicesTo<32>{});
-  to.pc = from.pc;
-  to.n = from.n;
-  to.z = from.z;
-  to.c = from.c;
-  to.v = from.v;
-  to.fpcr = from.fpcr;
-  to.fpsr = from.fpsr;
-  to.fault_access = from.fault_access;
-  to.fault_address = from.fault_address;
-  to.tpidr_el0 = from.tpidr_el0;
-  to.tpidrro_el0 = from.tpidrro_el0;
-  to.exclusive_address = from.exclusive_address;
-  to.exclusive_size = from.exclusive_size;
-  to.ssbs = from.ssbs;
-  to.exclusive_value.lo = from.exclusive_value.lo;
-  to.exclusive_value.hi = from.exclusive_value.hi;
-  to.clock_ns = from.clock_ns;
+  copy_rest(from, to);
 }
 
 // A constant word of a row.

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
+#include <utility>
 
 #include "base/cpu.h"
 #include "interpreter/interpreter.h"
@@ -11,18 +13,19 @@ namespace kvrm::device::cpu {
 
 class Lane {
  public:
-  explicit Lane(u64 memory_limit) : space_(memory_limit), interpreter_(space_) {}
+  // The space may be common to several lanes.
+  explicit Lane(std::shared_ptr<memory::AddressSpace> space) : space_(std::move(space)), interpreter_(*space_) {}
 
   Cpu& cpu() { return cpu_; }
   const Cpu& cpu() const { return cpu_; }
-  memory::AddressSpace& space() { return space_; }
-  const memory::AddressSpace& space() const { return space_; }
+  memory::AddressSpace& space() { return *space_; }
+  const memory::AddressSpace& space() const { return *space_; }
   interpreter::Interpreter& engine() { return interpreter_; }
   const interpreter::Interpreter& engine() const { return interpreter_; }
 
  private:
   Cpu cpu_{};
-  memory::AddressSpace space_;
+  std::shared_ptr<memory::AddressSpace> space_;
   interpreter::Interpreter interpreter_;
 };
 

@@ -103,6 +103,7 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_run(const Launch* given) {
 extern "C" __attribute__((nvptx_kernel)) void kvrm_prepare(const Launch* launch) {
   const u32 lane = warp::block() * warp::block_size() + warp::thread();
   if (lane < launch->lane_count) prepare_lane(*launch, lane);
+  if (lane == 0 && sync::kHasExchange16) launch->world->common_locks = nullptr;
 }
 
 // Before the first launch: every word that may be code, and then how far each runs straight on. Later nobody writes
@@ -129,7 +130,7 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_serve(const Launch* given, u3
   memory::LaneMemory memory(&lane.space, &resident.pages);
   memory::LaneTranslation far;
   memory.know_nothing(&far, 1, 0, false);
-  MailboxState state(resident.cpu, lane.process);
+  const LaneState state = mailbox_state(resident.cpu, lane.process);
   Outcome outcome;
   while (serve(launch.mailbox, 0, memory, state, outcome) != Poll::kDone) sync::pause(200);
 }

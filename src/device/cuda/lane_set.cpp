@@ -22,6 +22,9 @@ constexpr u32 kUsualTables = 24;                // of a group: what a program of
 enum Counter : u32 { kNextJob, kNextFinished, kRingHead, kKnownTail, kFreeSlots, kCounters };
 constexpr u64 kCounterBytes = 256;
 
+// In the pinned words that are shared with the host, each on lines of its own: the ring's tail, and lanes::Launch's.
+constexpr u64 kTailAt = 0, kControlAt = 256, kUnfinishedAt = 512;
+
 u64 divided_up(u64 value, u64 by) { return (value + by - 1) / by; }
 
 }  // namespace
@@ -39,14 +42,20 @@ Result<void> LaneSet::upload(DeviceAddress to, const void* from, std::size_t byt
   return copies_.wait();
 }
 
+// A buffer that is large enough; what was in a smaller one is gone.
+Result<void> LaneSet::grow(DeviceBuffer& buffer, u64 bytes, const char* what) const {
+  if (bytes <= buffer.size()) return {};
+  buffer = DeviceBuffer();
+  auto larger = DeviceBuffer::allocate(gpu_->context, bytes, what);
+  if (!larger) return larger.error();
+  buffer = std::move(*larger);
+  return {};
+}
+
 template <class T>
 Result<void> LaneSet::put(DeviceBuffer& buffer, const std::vector<T>& items, const char* what) {
   const std::size_t bytes = items.size() * sizeof(T);
-  if (bytes > buffer.size()) {
-    auto bigger = DeviceBuffer::allocate(gpu_->context, bytes, what);
-    if (!bigger) return bigger.error();
-    buffer = std::move(*bigger);
-  }
+  if (auto done = grow(buffer, bytes, what); !done) return done;
   return upload(buffer.address(), items.data(), bytes);
 }
 
@@ -60,7 +69,8 @@ Result<void> LaneSet::allocate() {
   copies_ = std::move(*copies);
 
   // As few lanes in a warp as the GPU has room for: lanes that share a warp wait for each other when they diverge.
-  while (group_shift_ < 5 && plan_.lanes >> group_shift_ > gpu_->warps()) ++group_shift_;
+  while (group_shift_ < 5 && (plan_.lanes >> group_shift_ > gpu_->warps() || 1u << group_shift_ < plan_.lanes_per_warp))
+    ++group_shift_;
   groups_ = static_cast<u32>(divided_up(plan_.lanes, u64{1} << group_shift_));
   padded_lanes_ = groups_ << group_shift_;
   area_capacity_ = std::max(plan_.most_areas + memory::Areas::kMostGrowth,
@@ -71,7 +81,7 @@ Result<void> LaneSet::allocate() {
   const u64 slab = kPageSize << group_shift_;
   const u64 wanted =
       plan_.memory_limit > kMostFrameBytes / plan_.lanes ? kMostFrameBytes : plan_.memory_limit * padded_lanes_;
-  const u64 frames = std::max<u64>(1, std::min<u64>(wanted, room->free / 10 * 7) / slab);
+  const u64 frames = plan_.common ? 1 : std::max<u64>(1, std::min<u64>(wanted, room->free / 10 * 7) / slab);
   // Tables for what the pool can hold, and some for every group.
   const u64 page_limit = plan_.memory_limit / kPageSize;
   const u64 tables_of_group = kUsualTables + divided_up(std::min(page_limit, frames), memory::kTablePages);
@@ -102,6 +112,7 @@ Result<void> LaneSet::allocate() {
       {&far_pages_, running * far_slots_ * sizeof(memory::LaneTranslation), "the lanes' tables", false},
       {&zeros_, kPageSize, "a page", true},
       {&counters_, kCounters * kCounterBytes + kSlots / 8, "the counters", true},
+      {&locks_, plan_.common ? memory::kCommonLocks * sizeof(u32) : 4, "the locks", true},
       {&orders_, padded_lanes_ * sizeof(lanes::Order), "the lanes' orders", true},
       {&launch_, sizeof(lanes::Launch), "the launch", true},
       {&frames_, frames * slab, "the lanes' private pages", false},
@@ -144,15 +155,19 @@ Result<void> LaneSet::allocate() {
   world.zeros = reinterpret_cast<const u8*>(zeros_.address());
   world.group_shift = group_shift_;
   world.directory_slots = directory_slots_;
+  world.common = plan_.common;
+  world.common_locks = reinterpret_cast<u32*>(locks_.address());  // the kernel drops them if it can do without
   if (auto waited = stream_.wait(); !waited) return waited.error();
   return upload(world_.address(), &world, sizeof(world));
 }
 
 lanes::Mailbox LaneSet::host_mailbox() const { return {flags_.as<u32>(), slots_.as<lanes::Slot>(), nullptr, kSlots}; }
 
-// The words in pinned memory: the ring's tail, and the cancel flag on a line of its own.
+u32* LaneSet::control_word() const { return reinterpret_cast<u32*>(words_.as<u8>() + kControlAt); }
+u32* LaneSet::unfinished_word() const { return reinterpret_cast<u32*>(words_.as<u8>() + kUnfinishedAt); }
 lanes::OutputRing LaneSet::host_ring() const {
-  return {ring_.as<u64>(), kRingBytes, lanes::kMostInRecord, words_.as<u64>(), nullptr, nullptr};
+  u64* const tail = reinterpret_cast<u64*>(words_.as<u8>() + kTailAt);
+  return {ring_.as<u64>(), kRingBytes, lanes::kMostInRecord, tail, nullptr, nullptr};
 }
 
 lanes::Launch LaneSet::describe() const {
@@ -177,7 +192,7 @@ lanes::Launch LaneSet::describe() const {
   launch.output = {reinterpret_cast<u64*>(ring_.address()),
                    kRingBytes,
                    lanes::kMostInRecord,
-                   reinterpret_cast<u64*>(words_.address()),
+                   reinterpret_cast<u64*>(words_.address() + kTailAt),
                    reinterpret_cast<u64*>(counter(kRingHead)),
                    reinterpret_cast<u64*>(counter(kKnownTail))};
   launch.jobs = reinterpret_cast<const lanes::LaunchJob*>(jobs_.address());
@@ -185,7 +200,8 @@ lanes::Launch LaneSet::describe() const {
   launch.next_job = reinterpret_cast<u32*>(counter(kNextJob));
   launch.next_finished = reinterpret_cast<u32*>(counter(kNextFinished));
   launch.finished = reinterpret_cast<u32*>(finished_.address());
-  launch.cancel = reinterpret_cast<const u32*>(words_.address() + 256);
+  launch.control = reinterpret_cast<const u32*>(words_.address() + kControlAt);
+  launch.unfinished = reinterpret_cast<u32*>(words_.address() + kUnfinishedAt);
   launch.progress = reinterpret_cast<u64*>(progress_.address());
   return launch;
 }
@@ -206,19 +222,10 @@ Result<void> LaneSet::prepare() {
 
 Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput> jobs) {
   const ContextPointer& context = gpu_->context;
-  const auto allocate = [&](DeviceBuffer& buffer, u64 bytes, const char* what) -> Result<void> {
-    if (bytes <= buffer.size()) return {};
-    buffer = DeviceBuffer();
-    auto fresh = DeviceBuffer::allocate(context, bytes, what);
-    if (!fresh) return fresh.error();
-    buffer = std::move(*fresh);
-    return {};
-  };
   image_bytes_ = starts.image_bytes();
   const u64 decoded_bytes = (image_bytes_ / 4 + 2) * sizeof(interpreter::WordEntry);
-  if (auto done = allocate(images_, image_bytes_ + 16, "the programs"); !done) return done;
-  if (auto done = allocate(decoded_, decoded_bytes, "the decoded programs"); !done) return done;
-  if (auto done = stream_.fill(decoded_.address(), 0, decoded_bytes); !done) return done;
+  if (auto done = grow(images_, image_bytes_ + 16, "the programs"); !done) return done;
+  if (auto done = grow(decoded_, decoded_bytes, "the decoded programs"); !done) return done;
   u64 at = images_.address();
   for (const auto& image : starts.images()) {
     if (auto done = upload(at, image->page(0), image->padded_size()); !done) return done;
@@ -227,10 +234,8 @@ Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput
   if (auto done = put(pages_, starts.page_bytes(), "the programs' pages"); !done) return done;
   if (auto done = put(names_, std::vector<char>(starts.names().begin(), starts.names().end()), "names"); !done)
     return done;
-  if (auto done = allocate(start_areas_, starts.area_count() * sizeof(memory::Area), "the memory maps"); !done)
-    return done;
-  if (auto done = allocate(start_pages_, starts.start_page_count() * sizeof(lanes::StartPage), "the memory maps");
-      !done)
+  if (auto done = grow(start_areas_, starts.area_count() * sizeof(memory::Area), "the memory maps"); !done) return done;
+  if (auto done = grow(start_pages_, starts.start_page_count() * sizeof(lanes::StartPage), "the memory maps"); !done)
     return done;
   const StartSet::Placed placed = starts.placed_at(
       {images_.address(), pages_.address(), start_areas_.address(), start_pages_.address(), names_.address()});
@@ -256,7 +261,7 @@ Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput
   if (auto done = put(jobs_, list, "the jobs"); !done) return done;
   job_count_ = static_cast<u32>(jobs.size());
   const u64 ends = std::max<u64>(job_count_, padded_lanes_);
-  if (auto done = allocate(job_ends_, ends * sizeof(lanes::JobEnd), "the jobs' results"); !done) return done;
+  if (auto done = grow(job_ends_, ends * sizeof(lanes::JobEnd), "the jobs' results"); !done) return done;
   ends_.resize(ends);
   if (finished_.size() < job_count_ * sizeof(u32)) {
     auto finished = PinnedBuffer::allocate(context, job_count_ * sizeof(u32), "the jobs' results");
@@ -283,13 +288,14 @@ bool LaneSet::drain_output(u64 until) {
 
 // Brings over the ends of the jobs that finished since the last time. They stay in `numbers` until all of their output
 // is here, which may take a moment: it may lie behind that of a lane in the middle of a write.
-Result<void> LaneSet::collect_ends(const Hooks& hooks, u32& seen, std::vector<u32>& numbers, bool kernel_ended) {
+Result<void> LaneSet::collect_ends(const Hooks& hooks, Seen& seen, bool all_ended) {
   constexpr u32 kFew = 32;
-  while (seen < job_count_) {
-    const u32 number = sync::load<sync::kAcquire, sync::kSystem>(finished_.as<u32>() + seen);
+  std::vector<u32>& numbers = seen.numbers;
+  while (seen.ends < job_count_) {
+    const u32 number = sync::load<sync::kAcquire, sync::kSystem>(finished_.as<u32>() + seen.ends);
     if (number == 0) break;
     numbers.push_back(number - 1);
-    ++seen;
+    ++seen.ends;
   }
   if (numbers.empty()) return {};
   const auto fetch = [&](u32 first, u32 last) {
@@ -307,30 +313,32 @@ Result<void> LaneSet::collect_ends(const Hooks& hooks, u32& seen, std::vector<u3
   if (auto done = copies_.wait(); !done) return done;
   u64 output_end = 0;
   for (const u32 number : numbers) output_end = std::max(output_end, ends_[number].output_end);
-  if (!drain_output(output_end) && !kernel_ended) return {};
+  if (!drain_output(output_end) && !all_ended) return {};
   hooks.finished(numbers);
   numbers.clear();
   return {};
 }
 
 // While the kernel runs.
-Result<void> LaneSet::watch(const Hooks& hooks, Service& service) {
+Result<void> LaneSet::watch(const Hooks& hooks, Service& service, std::chrono::milliseconds slice, Seen& seen) {
   using namespace std::chrono_literals;
-  u32 seen = 0;
-  std::vector<u32> finished;
   auto wait = 20us;
-  auto next_look = std::chrono::steady_clock::now();
-  bool cancelled = false;
+  const auto begin = std::chrono::steady_clock::now();
+  auto next_look = begin;
+  const auto ask = [this](lanes::Control what) {
+    sync::store<sync::kRelease, sync::kSystem>(control_word(), *control_word() | what);
+  };
   for (;;) {
     auto done = stream_.wait_for(wait);
     if (!done) return done.error();
     drain_output();
-    if (hooks.cancel && hooks.cancel->load(std::memory_order_relaxed) && !cancelled) {
-      cancelled = true;
+    if (hooks.cancel && hooks.cancel->load(std::memory_order_relaxed) && !seen.cancelled) {
+      seen.cancelled = true;
       service.cancel();
-      sync::store<sync::kRelease, sync::kSystem>(words_.as<u32>() + 64, 1u);
+      ask(lanes::kCancel);
     }
     const auto now = std::chrono::steady_clock::now();
+    if (slice.count() != 0 && now - begin >= slice) ask(lanes::kPause);
     if (*done || now >= next_look) {
       next_look = now + 25ms;
       u64 instructions = 0;
@@ -339,7 +347,7 @@ Result<void> LaneSet::watch(const Hooks& hooks, Service& service) {
       }
       if (hooks.progress) hooks.progress(instructions);
       if (hooks.finished) {
-        if (auto collected = collect_ends(hooks, seen, finished, *done); !collected) return collected;
+        if (auto collected = collect_ends(hooks, seen, *done && *unfinished_word() == 0); !collected) return collected;
       }
     }
     if (*done) return {};
@@ -350,7 +358,7 @@ Result<void> LaneSet::watch(const Hooks& hooks, Service& service) {
 Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   std::memset(progress_.host(), 0, progress_.size());
   std::memset(finished_.host(), 0, finished_.size());
-  words_.as<u32>()[64] = 0;
+  *control_word() = 0;
   const u32 zero = 0;
   for (const Counter which : {kNextJob, kNextFinished}) {
     if (auto done = upload(counters_.address() + which * kCounterBytes, &zero, sizeof(zero)); !done) return done;
@@ -371,13 +379,22 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   const unsigned blocks = std::min(static_cast<unsigned>(divided_up(groups_, threads / 32)),
                                    group_shift_ == 0 ? gpu_->warps() : gpu_->blocks);
   hooks_ = &hooks;
-  ++launches_;
   // What a lane wrote itself comes before what the host does for it.
   Service service(host_mailbox(), hooks.serve,
                   [this](const lanes::Request& request) { return drain_output(request.output_end); });
-  auto ran = gpu_->run.launch(stream_, {.grid = blocks, .block = threads, .shared_bytes = threads * resident_bytes()},
-                              launch_.address());
-  if (ran) ran = watch(hooks, service);
+  Seen seen;
+  Result<void> ran;
+  do {
+    *unfinished_word() = 0;
+    ++launches_;
+    ran = gpu_->run.launch(stream_, {.grid = blocks, .block = threads, .shared_bytes = threads * resident_bytes()},
+                           launch_.address());
+    if (ran) ran = watch(hooks, service, run.slice, seen);
+    if (!ran || *unfinished_word() == 0) break;
+    *control_word() &= ~u32{lanes::kPause};
+    launch.resume = 1;
+    ran = upload(launch_.address(), &launch, sizeof(launch));
+  } while (ran);
   if (ran) {
     service.stop();
   } else {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -29,6 +30,8 @@ class LaneSet {
     u32 lanes = 1;
     u64 memory_limit = 0;  // of a lane, in bytes
     u32 most_areas = 0;    // of what a lane begins with
+    u32 lanes_per_warp = 0;  // at least
+    bool common = false;     // the lanes have one memory, which comes with place()
   };
   static Result<std::unique_ptr<LaneSet>> create(GpuPointer gpu, const Plan& plan);
 
@@ -42,6 +45,7 @@ class LaneSet {
     bool meet = true;
     u32 turn = kTurn;
     bool raw_calls = false;
+    std::chrono::milliseconds slice{0};  // the most one launch may take; 0: as long as it takes
     std::span<const lanes::Order> orders;  // one for each padded lane; empty: the placed jobs, one after the other
   };
   struct Hooks {
@@ -51,7 +55,8 @@ class LaneSet {
     std::function<void(u64)> progress;                   // instructions of this launch so far
     const std::atomic<bool>* cancel = nullptr;
   };
-  // One launch. Returns when every lane has stopped; an error means that the device failed.
+  // One launch, or with slices as many as it takes. Returns when every lane has stopped; an error means that the device
+  // failed.
   Result<void> run(const Run& run, const Hooks& hooks);
   // Of a job, or of a lane after a launch with orders.
   const lanes::JobEnd& end(u32 number) const { return ends_[number]; }
@@ -73,12 +78,21 @@ class LaneSet {
   LaneSet(GpuPointer gpu, const Plan& plan) : gpu_(std::move(gpu)), plan_(plan) {}
   Result<void> allocate();
   Result<void> prepare();
-  Result<void> collect_ends(const Hooks& hooks, u32& seen, std::vector<u32>& numbers, bool kernel_ended);
-  Result<void> watch(const Hooks& hooks, Service& service);
+  // What the host has seen of a run.
+  struct Seen {
+    u32 ends = 0;
+    std::vector<u32> numbers;  // of ended jobs that have not been reported
+    bool cancelled = false;
+  };
+  Result<void> collect_ends(const Hooks& hooks, Seen& seen, bool all_ended);
+  Result<void> watch(const Hooks& hooks, Service& service, std::chrono::milliseconds slice, Seen& seen);
   lanes::Launch describe() const;
   lanes::Mailbox host_mailbox() const;
   lanes::OutputRing host_ring() const;
   Result<void> upload(DeviceAddress to, const void* from, std::size_t bytes) const;
+  u32* control_word() const;
+  u32* unfinished_word() const;
+  Result<void> grow(DeviceBuffer& buffer, u64 bytes, const char* what) const;
   template <class T>
   Result<void> put(DeviceBuffer& buffer, const std::vector<T>& items, const char* what);
 
@@ -87,8 +101,8 @@ class LaneSet {
   u32 group_shift_ = 0, padded_lanes_ = 0, groups_ = 0, area_capacity_ = 0, directory_slots_ = 0, far_slots_ = 0;
   Stream stream_, copies_;
   // On the device: what stays, and what comes with place().
-  DeviceBuffer lanes_, world_, frames_, frame_links_, tables_, table_links_, directories_, areas_, far_pages_, zeros_, counters_,
-      orders_, launch_;
+  DeviceBuffer lanes_, world_, frames_, frame_links_, tables_, table_links_, directories_, areas_, far_pages_, zeros_,
+      counters_, locks_, orders_, launch_;
   DeviceBuffer images_, decoded_, pages_, starts_, start_areas_, start_pages_, names_, jobs_, inputs_, job_ends_;
   u64 image_bytes_ = 0;
   u32 job_count_ = 0;

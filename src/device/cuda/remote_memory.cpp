@@ -79,7 +79,7 @@ bool RemoteMemory::map(u64 address, u64 size, u32 protection) {
   return ask({Operation::kMap, protection, address, size, 0, 0, 0});
 }
 bool RemoteMemory::map_image(u64, u64, u32, std::shared_ptr<const memory::Image>, u64) { return false; }
-void RemoteMemory::unmap(u64 address, u64 size) { ask({Operation::kUnmap, 0, address, size, 0, 0, 0}); }
+bool RemoteMemory::unmap(u64 address, u64 size) { return ask({Operation::kUnmap, 0, address, size, 0, 0, 0}); }
 bool RemoteMemory::protect(u64 address, u64 size, u32 protection) {
   return ask({Operation::kProtect, protection, address, size, 0, 0, 0});
 }

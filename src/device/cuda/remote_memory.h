@@ -28,7 +28,7 @@ class RemoteMemory final : public memory::GuestMemory {
   // Always false: programs are loaded before a launch, and no system call maps an image.
   bool map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const memory::Image> image,
                  u64 offset) override;
-  void unmap(u64 address, u64 size) override;
+  bool unmap(u64 address, u64 size) override;
   bool protect(u64 address, u64 size, u32 protection) override;
   bool move(u64 from, u64 from_size, u64 to, u64 to_size) override;
   bool discard(u64 address, u64 size) override;

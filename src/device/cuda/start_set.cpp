@@ -29,25 +29,31 @@ u64 StartSet::place_page(const u8* bytes) {
   return offset;
 }
 
+// All pages of an area, whoever it is shared by: they will be written.
+void StartSet::place_common(const memory::AddressSpace::SourceArea& area, std::span<const PrivatePage> pages) {
+  const auto [found, is_new] = common_areas_.emplace(area.start, page_bytes_.size());
+  if (!is_new) return;
+  page_bytes_.resize(page_bytes_.size() + (area.end - area.start));
+  for (const auto& page : pages) {
+    if (page.address < area.start || page.address >= area.end) continue;
+    std::memcpy(page_bytes_.data() + found->second + (page.address - area.start), page.bytes, kPageSize);
+  }
+}
+
 u32 StartSet::add(const Contents& contents) {
   Planned planned{contents, {}, names_.size()};
   names_ += contents.program;
   for (const auto& area : contents.areas) {
     if (area.image) (void)place_image(area.image);
   }
-  for (const auto& page : contents.pages) {
-    if (!contents.common) {
-      planned.offsets.push_back(place_page(page.bytes));
-      continue;
-    }
-    // One page for all, whatever it holds: it will be written.
-    const auto [found, is_new] = common_pages_.emplace(page.address, page_bytes_.size());
-    if (is_new) page_bytes_.insert(page_bytes_.end(), page.bytes, page.bytes + kPageSize);
-    planned.offsets.push_back(found->second);
+  if (contents.common) {
+    for (const auto& area : contents.areas) place_common(area, contents.pages);
+    planned.contents.pages.clear();
   }
+  for (const auto& page : planned.contents.pages) planned.offsets.push_back(place_page(page.bytes));
   most_areas_ = std::max(most_areas_, static_cast<u32>(contents.areas.size()));
   area_count_ += contents.areas.size();
-  start_page_count_ += contents.pages.size();
+  start_page_count_ += planned.contents.pages.size();
   starts_.push_back(std::move(planned));
   return size() - 1;
 }
@@ -61,13 +67,16 @@ StartSet::Placed StartSet::placed_at(const Bases& bases) const {
     start.area_count = static_cast<u32>(contents.areas.size());
     for (const auto& area : contents.areas) {
       memory::Area one{area.start, area.end, area.protection, 0, 0, 0};
-      if (area.image) {
+      if (contents.common) {
+        one.flags = memory::kAreaSource | memory::kAreaCommon;
+        one.source = bases.pages + common_areas_.at(area.start);
+        one.image = 1;
+      } else if (area.image) {
         // What lies behind the image's end shows zeros; the loader maps no such pages.
         one.flags = memory::kAreaSource;
         one.source = bases.images + image_offsets_.at(area.image.get()) + area.offset;
         one.image = 1;
       }
-      if (contents.common) one.flags |= memory::kAreaCommon;
       placed.areas.push_back(one);
     }
     start.pages =

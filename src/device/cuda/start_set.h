@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,15 +17,18 @@ namespace kvrm::device::cuda {
 
 class StartSet {
  public:
+  using PrivatePage = memory::AddressSpace::PrivatePage;
   struct Contents {
     Cpu cpu{};
     bool is_process = false;
     std::vector<memory::AddressSpace::SourceArea> areas;
-    std::vector<memory::AddressSpace::PrivatePage> pages;  // not as their area says; copied
+    std::vector<PrivatePage> pages;  // not as their area says; copied
     linux_abi::LaneProcess process;
     std::array<std::optional<linux_abi::GuestStat>, 3> stats;
     std::string program;  // what /proc/self/exe names
-    bool common = false;  // all lanes of the set see and write the same pages
+    // All lanes of the set see and write the same pages. Their areas are the same, every page of them is among `pages`,
+    // and those of the first count.
+    bool common = false;
   };
 
   // The number of the start. Images and equal pages are kept once, whoever uses them.
@@ -53,12 +57,13 @@ class StartSet {
 
  private:
   struct Planned {
-    Contents contents;           // without bytes
-    std::vector<u64> offsets;    // of its pages in page_bytes_
-    u64 name;                    // in names_
+    Contents contents;  // without bytes
+    std::vector<u64> offsets;  // of its pages in page_bytes_
+    u64 name;  // in names_
   };
   u64 place_image(const std::shared_ptr<const memory::Image>& image);
   u64 place_page(const u8* bytes);
+  void place_common(const memory::AddressSpace::SourceArea& area, std::span<const PrivatePage> pages);
 
   std::vector<Planned> starts_;
   u32 most_areas_ = 0;
@@ -68,7 +73,7 @@ class StartSet {
   u64 image_bytes_ = 0;
   std::vector<u8> page_bytes_;
   std::unordered_multimap<u64, u64> page_offsets_;  // by hash
-  std::map<u64, u64> common_pages_;                 // by address
+  std::map<u64, u64> common_areas_;  // by start: where its bytes are in page_bytes_
   std::string names_;
 };
 

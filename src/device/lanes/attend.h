@@ -7,18 +7,6 @@
 
 namespace kvrm::device::lanes {
 
-// Between the registers of a resident lane and those that rest in device memory.
-inline void load_registers(Cpu& to, const WholeCpu& from) {
-  for (u32 i = 0; i < kGeneralSlots; ++i) to.x[i] = from.x[i];
-  for (u32 i = 0; i < 32; ++i) to.q[i] = from.q[i];
-  detail::copy_rest(from, to);
-}
-inline void save_registers(WholeCpu& to, const Cpu& from) {
-  for (u32 i = 0; i < kGeneralSlots; ++i) to.x[i] = from.x[i];
-  for (u32 i = 0; i < 32; ++i) to.q[i] = from.q[i];
-  detail::copy_rest(from, to);
-}
-
 // A Cpu whose vector registers are elsewhere is told where.
 KVRM_INLINE void give_vectors(BasicCpu<U128*>& cpu, U128* vectors) { cpu.q = vectors; }
 KVRM_INLINE void give_vectors(WholeCpu&, U128*) {}
@@ -93,7 +81,7 @@ class Attendant {
     end.host_calls = lane_.host_calls;
     end.private_pages = lane_.space.private_pages;
     end.output_end = lane_.output.end;
-    save_registers(end.registers, cpu_);
+    copy_registers(cpu_, end.registers);
   }
   // Reports a stopped lane's job, if it had one.
   KVRM_COLD inline void finish_job();
@@ -125,25 +113,11 @@ class Attendant {
 };
 
 // The state as the mailbox copies it.
-class MailboxState {
- public:
-  static constexpr u32 kProcessWords = sizeof(linux_abi::LaneProcess) / sizeof(u64);
-  static_assert(sizeof(linux_abi::LaneProcess) % sizeof(u64) == 0);
-
-  MailboxState(Cpu& cpu, linux_abi::LaneProcess& process) : cpu_(cpu), process_(reinterpret_cast<u64*>(&process)) {}
-  u64 x(u32 slot) const { return cpu_.x[slot]; }
-  void set_x(u32 slot, u64 value) { cpu_.x[slot] = value; }
-  U128 q(u32 number) const { return cpu_.q[number]; }
-  void set_q(u32 number, const U128& value) { cpu_.q[number] = value; }
-  u64 process_word(u32 index) const { return process_[index]; }
-  void set_process_word(u32 index, u64 value) { process_[index] = value; }
-  Cpu& rest() { return cpu_; }
-  const Cpu& rest() const { return cpu_; }
-
- private:
-  Cpu& cpu_;
-  u64* process_;
-};
+inline LaneState mailbox_state(Cpu& cpu, linux_abi::LaneProcess& process) {
+  constexpr u32 kWords = sizeof(process) / sizeof(u64);
+  static_assert(sizeof(process) % sizeof(u64) == 0 && kWords <= kMostProcessWords);
+  return {&cpu, reinterpret_cast<u64*>(&process), kWords};
+}
 
 // What a lane's own calls need besides memory (linux/lane_files.h).
 class LaneIo {
@@ -201,12 +175,12 @@ inline void Attendant::post_request() {
   lane_.status = Status::kWaiting;
   ++lane_.host_calls;
   post(launch_.mailbox, slot, {lane_.request, lane_.stop.trap, lane_.number, lane_.job, lane_.output.end},
-       MailboxState(cpu_, lane_.process));
+       mailbox_state(cpu_, lane_.process));
 }
 
 inline void Attendant::serve_host() {
-  MailboxState state(cpu_, lane_.process);
   Outcome outcome;
+  const LaneState state = mailbox_state(cpu_, lane_.process);
   if (serve(launch_.mailbox, lane_.slot, memory_, state, outcome) != Poll::kDone) return;
   lane_.status = Status::kRunning;
   switch (outcome.kind) {
@@ -242,7 +216,7 @@ inline void Attendant::begin(u32 number) {
   lane_.space.areas =
       memory::Areas(launch_.areas + u64{lane_.number} * launch_.area_capacity, 0, launch_.area_capacity);
   lane_.space.areas.assign(start.areas, start.area_count);
-  load_registers(cpu_, start.registers);
+  copy_registers(start.registers, cpu_);
   lane_.status = Status::kRunning;
   for (u64 i = 0; i < start.page_count; ++i) {
     if (memory_.show(start.pages[i].address, start.pages[i].source)) continue;

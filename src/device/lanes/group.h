@@ -73,6 +73,7 @@ inline void prepare_lane(const Launch& launch, u32 number) {
                 launch.page_limit,
                 0,
                 0};
+  lane.process.deadline = kNoDeadline;
   lane.word[0].handler = interpreter::kHandleUndecoded;
 }
 
@@ -85,15 +86,16 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   memory::LaneMemory memory(&lane.space, home.pages());
   Attendant attendant(launch, lane, cpu, memory);
   give_vectors(cpu, vectors);
-  load_registers(cpu, lane.registers);
+  copy_registers(lane.registers, cpu);
   memory.know_nothing(far, launch.far_slots, launch.group_shift, launch.group_shift == 0);
-  if (launch.orders) attendant.take_order();
+  if (launch.orders && !launch.resume) attendant.take_order();
 
   // What the loop looks at all the time; the lane's record has it whenever the attendant works.
   Status status = lane.status;
   u64 left = lane.left;
   u64 deadline = lane.process.deadline;
-  u64 retired_before = 0;  // by this launch, up to the last look at the lane's record
+  // By this run, up to the last look at the lane's record.
+  u64 retired_before = launch.resume ? sync::load<sync::kRelaxed, sync::kSystem>(progress) : 0;
   u64 retired = 0;  // since then
   const auto with_attendant = [&](auto work) {
     lane.retired += retired;
@@ -109,7 +111,11 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   interpreter::CodeWindow window{0, 0, nullptr};
   u32 window_changes = ~lane.space.changes;
   u32 since_poll = 0;
-  bool cancelled = false;
+  const auto asked_for = [&](Control what) {
+    return warp.ballot((sync::load<sync::kRelaxed, sync::kSystem>(launch.control) & what) != 0) != 0;
+  };
+  bool cancelled = launch.resume && asked_for(kCancel);
+  bool paused = false;
   bool out_of_jobs = launch.orders != nullptr;
 
   for (u32 step = 1;; ++step) {
@@ -211,19 +217,24 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
     if (since_poll >= launch.turn) {
       since_poll = 0;
       sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before + retired);
-      cancelled = warp.ballot(sync::load<sync::kRelaxed, sync::kSystem>(launch.cancel) != 0) != 0;
+      cancelled = asked_for(kCancel);
       if (cancelled && status != Status::kStopped) with_attendant([&] { attendant.cancel(); });
+      paused = asked_for(kPause);
+      if (paused) break;
     }
+  }
+  if (paused && (status != Status::kStopped || (!out_of_jobs && !cancelled))) {
+    sync::store<sync::kRelaxed, sync::kSystem>(launch.unfinished, 1u);
   }
   with_attendant([&] {
     if (launch.orders) {
       attendant.report(lane.number);
-    } else {
+    } else if (status == Status::kStopped) {
       attendant.finish_job();
     }
   });
   sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before);
-  save_registers(lane.registers, cpu);
+  copy_registers(cpu, lane.registers);
 }
 
 }  // namespace kvrm::device::lanes

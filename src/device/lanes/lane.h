@@ -102,6 +102,12 @@ struct JobEnd {
   WholeCpu registers;
 };
 
+// What the host asks of all lanes while they run.
+enum Control : u32 {
+  kCancel = 1,  // everybody stops
+  kPause = 2,   // everybody leaves, to go on in the next launch
+};
+
 // Everything a kernel is told. Pointers are the device's.
 struct Launch {
   Lane* lanes;
@@ -115,6 +121,7 @@ struct Launch {
   u32 turn;                   // instructions between two looks at the host
   u32 meet;                   // 1: lanes that diverge meet again (meeting.h); 0: whoever can, runs
   u32 raw_calls;              // SVC of a raw lane goes to the host
+  u32 resume;                 // lanes go on with what they were doing when the last launch paused
   u32 job_count;
   u64 budget;                 // of a job, or of a lane in this launch
   // All shared bytes that may hold code, and for each word of them its decoded entry.
@@ -132,7 +139,8 @@ struct Launch {
   u32* next_job;              // device memory
   u32* next_finished;         // device memory
   u32* finished;              // pinned: numbers + 1 of jobs that have ended, in the order of their end
-  const u32* cancel;          // pinned: not zero, and everybody stops
+  const u32* control;         // pinned: of Control
+  u32* unfinished;            // pinned: a lane sets it that left because of a pause
   u64* progress;              // pinned, one for each lane: instructions of this launch so far
 };
 

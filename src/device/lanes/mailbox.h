@@ -73,7 +73,7 @@ enum class Operation : u32 {
   kPoke,
   kAccessible,  // address, size, protection -> result: bytes
   kMap,  // address, size, protection -> result
-  kUnmap,  // address, size
+  kUnmap,  // address, size -> result
   kProtect,  // address, size, protection -> result
   kMove,  // address, size, to, to_size -> result
   kDiscard,  // address, size -> result
@@ -122,81 +122,32 @@ struct Mailbox {
 
 inline constexpr u32 kNoSlot = ~u32{0};
 
-// A lane that gives its state in one piece, or with its vector registers and its process elsewhere: word w of register
-// r is at q[(2 r + w) * stride], word w of the process at process[w * stride]. A lane whose state looks different
-// brings a class with the same members; rest() gives anything that has Cpu's other members by their names.
-template <u32 kWords>
-class LaneState {
- public:
-  static constexpr u32 kProcessWords = kWords;
-
-  KVRM_INLINE LaneState(Cpu* cpu, u64* q, u64 q_stride, u64* process, u64 process_stride)
-      : cpu_(cpu), q_(q), process_(process), q_stride_(q_stride), process_stride_(process_stride) {}
-  KVRM_INLINE LaneState(Cpu* cpu, u64* process) : LaneState(cpu, &cpu->q[0].lo, 1, process, 1) {}
-
-  KVRM_INLINE u64 x(u32 slot) const { return cpu_->x[slot]; }
-  KVRM_INLINE void set_x(u32 slot, u64 value) { cpu_->x[slot] = value; }
-  KVRM_INLINE U128 q(u32 number) const { return {q_[2 * number * q_stride_], q_[(2 * number + 1) * q_stride_]}; }
-  KVRM_INLINE void set_q(u32 number, const U128& value) {
-    q_[2 * number * q_stride_] = value.lo;
-    q_[(2 * number + 1) * q_stride_] = value.hi;
-  }
-  KVRM_INLINE u64 process_word(u32 index) const { return process_[index * process_stride_]; }
-  KVRM_INLINE void set_process_word(u32 index, u64 value) { process_[index * process_stride_] = value; }
-  KVRM_INLINE Cpu& rest() { return *cpu_; }
-  KVRM_INLINE const Cpu& rest() const { return *cpu_; }
-
- private:
-  Cpu* cpu_;
-  u64* q_;
-  u64* process_;
-  u64 q_stride_, process_stride_;
+// What travels with a request: the registers and the lane's note of its process.
+template <class State>
+struct BasicLaneState {
+  State* cpu;
+  u64* process;
+  u32 process_words;  // at most kMostProcessWords
 };
+using LaneState = BasicLaneState<Cpu>;
 
 namespace detail {
 
-template <class From, class To>
-KVRM_INLINE void copy_rest(const From& from, To& to) {
-  to.pc = from.pc;
-  to.n = from.n;
-  to.z = from.z;
-  to.c = from.c;
-  to.v = from.v;
-  to.fpcr = from.fpcr;
-  to.fpsr = from.fpsr;
-  to.fault_access = from.fault_access;
-  to.fault_address = from.fault_address;
-  to.tpidr_el0 = from.tpidr_el0;
-  to.tpidrro_el0 = from.tpidrro_el0;
-  to.exclusive_address = from.exclusive_address;
-  to.exclusive_size = from.exclusive_size;
-  to.ssbs = from.ssbs;
-  to.exclusive_value = from.exclusive_value;
-  to.clock_ns = from.clock_ns;
+template <class State>
+KVRM_COLD void put_state(Slot& slot, const BasicLaneState<State>& state) {
+  copy_registers(*state.cpu, slot.cpu);
+  for (u32 i = 0; i < state.process_words; ++i) slot.process[i] = state.process[i];
 }
 
 template <class State>
-KVRM_COLD void put_state(Slot& slot, const State& state) {
-  static_assert(State::kProcessWords <= kMostProcessWords);
-  for (u32 i = 0; i < kGeneralSlots; ++i) slot.cpu.x[i] = state.x(i);
-  for (u32 i = 0; i < 32; ++i) slot.cpu.q[i] = state.q(i);
-  copy_rest(state.rest(), slot.cpu);
-  for (u32 i = 0; i < State::kProcessWords; ++i) slot.process[i] = state.process_word(i);
-}
-
-template <class State>
-KVRM_COLD void take_state(const Slot& slot, State& state) {
+KVRM_COLD void take_state(const Slot& slot, const BasicLaneState<State>& state) {
   const Reply reply = slot.reply;
-  if (reply.changed & kChangedCpu) {
-    for (u32 i = 0; i < kGeneralSlots; ++i) state.set_x(i, slot.cpu.x[i]);
-    for (u32 i = 0; i < 32; ++i) state.set_q(i, slot.cpu.q[i]);
-    copy_rest(slot.cpu, state.rest());
-  }
+  if (reply.changed & kChangedCpu) copy_registers(slot.cpu, *state.cpu);
   if (reply.changed & kChangedProcess) {
-    for (u32 i = 0; i < State::kProcessWords; ++i) state.set_process_word(i, slot.process[i]);
+    for (u32 i = 0; i < state.process_words; ++i) state.process[i] = slot.process[i];
   }
-  state.set_x(0, reply.x0);
-  state.rest().clock_ns = reply.clock_ns;
+  state.cpu->x[0] = reply.x0;
+  state.cpu->clock_ns = reply.clock_ns;
 }
 
 template <class M>
@@ -223,7 +174,7 @@ KVRM_COLD void execute(Slot& slot, M& memory) {
     case Operation::kPoke: result = memory.poke(address, slot.data, size); break;
     case Operation::kAccessible: result = memory.accessible(address, size, command.protection); break;
     case Operation::kMap: result = memory.map(address, size, command.protection); break;
-    case Operation::kUnmap: memory.unmap(address, size); break;
+    case Operation::kUnmap: result = memory.unmap(address, size); break;
     case Operation::kProtect: result = memory.protect(address, size, command.protection); break;
     case Operation::kMove: result = memory.move(address, size, command.to, command.to_size); break;
     case Operation::kDiscard: result = memory.discard(address, size); break;
@@ -260,7 +211,7 @@ KVRM_INLINE void give_back(const Mailbox& mailbox, u32 slot) {
 // Hands the request and the lane's state to the host. From now on the lane waits: it calls serve() on each of its
 // turns.
 template <class State>
-KVRM_INLINE void post(const Mailbox& mailbox, u32 slot, const Request& request, const State& state) {
+KVRM_INLINE void post(const Mailbox& mailbox, u32 slot, const Request& request, const BasicLaneState<State>& state) {
   mailbox.slots[slot].request = request;
   detail::put_state(mailbox.slots[slot], state);
   sync::store<sync::kRelease, sync::kSystem>(&mailbox.flags[slot], u32{kRequest});
@@ -274,7 +225,8 @@ enum class Poll : u32 {
 
 // One step of a lane that waits for its request.
 template <class M, class State>
-KVRM_INLINE Poll serve(const Mailbox& mailbox, u32 slot, M& memory, State& state, Outcome& outcome) {
+KVRM_INLINE Poll serve(const Mailbox& mailbox, u32 slot, M& memory, const BasicLaneState<State>& state,
+                       Outcome& outcome) {
   const u32 turn = sync::load<sync::kAcquire, sync::kSystem>(&mailbox.flags[slot]);
   Slot& body = mailbox.slots[slot];
   if (turn == kCommand) {

@@ -1,0 +1,195 @@
+// Lanes that share one memory, run by the kernel's own code on simulated warps.
+#include <gtest/gtest.h>
+
+#include "../machine/common_words.h"
+#include "lane_guest_memory.h"
+#include "simulated_device.h"
+
+namespace kvrm::device::test {
+namespace {
+
+using namespace kvrm::test;  // NOLINT(google-build-using-namespace)
+using lanes::Order;
+using lanes::StopKind;
+using memory::kPageSize;
+
+constexpr u64 kData = 0x40000, kDataBytes = 64 * kPageSize;
+
+struct Shape {
+  u32 group_shift, groups;
+  bool locks = false, meet = false;
+  Lanes kind = Lanes::kFibers;
+};
+// Two lanes of one warp, of two blocks; more of both; on threads; on a device without 16-byte exchanges.
+const Shape kShapes[] = {
+    {1, 1},
+    {0, 2},
+    {2, 2},
+    {5, 1},
+    {1, 1, false, false, Lanes::kThreads},
+    {1, 2, true, false, Lanes::kThreads},
+    {0, 2, true},
+    {2, 2, true},
+    {2, 2, false, true},
+    {2, 2, true, true},
+};
+
+// One memory with programs at kCode, a page each.
+class CommonDevice {
+ public:
+  CommonDevice(const Shape& shape, const std::vector<Words>& programs)
+      : shape_(shape),
+        space_(u64{4} << 20, true),
+        device_({.group_shift = shape.group_shift, .groups = shape.groups, .common = true, .locks = shape.locks}),
+        cpus_(device_.lane_count()) {
+    EXPECT_TRUE(space_.map(kCode, programs.size() * kPageSize, 7));
+    EXPECT_TRUE(space_.map(kData, kDataBytes, 3));
+    for (u64 i = 0; i < programs.size(); ++i) {
+      EXPECT_TRUE(space_.poke(kCode + i * kPageSize, programs[i].data(), programs[i].size() * 4));
+    }
+    for (Cpu& cpu : cpus_) {
+      cpu.pc = kCode;
+      cpu.x[0] = kData;
+    }
+  }
+  u32 lanes() const { return device_.lane_count(); }
+  Cpu& cpu(u32 lane) { return cpus_[lane]; }
+  const WholeCpu& end(u32 lane) { return device_.end(lane).registers; }
+
+  void run(u64 seed) {
+    cuda::StartSet starts;
+    std::vector<SimulatedDevice::Job> jobs;
+    for (const Cpu& cpu : cpus_) {
+      cuda::StartSet::Contents contents;
+      contents.cpu = cpu;
+      contents.areas = space_.source_areas();
+      contents.pages = space_.private_pages();
+      contents.common = true;
+      jobs.push_back({starts.add(contents), {}});
+    }
+    device_.place(starts, jobs);
+    device_.run({.kind = shape_.kind,
+                 .seed = seed,
+                 .turn = 300,
+                 .meet = shape_.meet,
+                 .orders = std::vector(lanes(), Order::kBegin)});
+    for (u32 lane = 0; lane < lanes(); ++lane) {
+      EXPECT_EQ(device_.end(lane).stop.kind, StopKind::kTrap) << lane;
+      EXPECT_EQ(device_.end(lane).stop.trap, Trap::kHalt) << lane;
+    }
+  }
+  u64 word(u64 address) {
+    u64 value = 0;
+    EXPECT_TRUE(LaneGuestMemory(device_.lane(0).space).peek(address, &value, sizeof value));
+    return value;
+  }
+  memory::LaneSpace& space() { return device_.lane(0).space; }
+
+ private:
+  const Shape shape_;
+  memory::AddressSpace space_;
+  SimulatedDevice device_;
+  std::vector<Cpu> cpus_;
+};
+
+u64 rounds(const Shape& shape) {
+  return shape.kind == Lanes::kThreads ? 12 : 128 / (shape.groups << shape.group_shift);
+}
+
+std::string name_of(const Shape& shape) {
+  return std::to_string(shape.groups) + " groups of " + std::to_string(1 << shape.group_shift) +
+         (shape.locks ? ", locks" : "") + (shape.meet ? ", meeting" : "") +
+         (shape.kind == Lanes::kThreads ? ", threads" : "");
+}
+
+TEST(CommonLanes, CountersAndLocks) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(name_of(shape));
+    for (const Words& words : {kAddLdadd, kAddExclusive, kLockExclusive, kLockCas, kLockSwap}) {
+      CommonDevice device(shape, {words});
+      for (u32 lane = 0; lane < device.lanes(); ++lane) device.cpu(lane).x[1] = rounds(shape);
+      device.run(1);
+      const bool counts = words == kAddLdadd || words == kAddExclusive;
+      EXPECT_EQ(device.word(counts ? kData : kData + 64), device.lanes() * rounds(shape));
+    }
+  }
+}
+
+TEST(CommonLanes, PairsChangeAtOnce) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(name_of(shape));
+    for (const Words& words : {kPairCasp, kPairExclusive}) {
+      CommonDevice device(shape, {words, kAddLdadd});
+      for (u32 lane = 0; lane < device.lanes(); ++lane) {
+        device.cpu(lane).x[1] = rounds(shape);
+        device.cpu(lane).pc = kCode + lane % 2 * kPageSize;
+      }
+      device.run(2);
+      EXPECT_EQ(device.word(kData), device.lanes() * rounds(shape));
+      EXPECT_EQ(device.word(kData + 8), 3 * (device.lanes() / 2 * rounds(shape)));
+    }
+  }
+}
+
+// The one all others wait for runs too.
+TEST(CommonLanes, OneWaitsForTheOther) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(name_of(shape));
+    CommonDevice device(shape, {kListen, kTell});
+    const u32 teller = device.lanes() - 1;
+    device.cpu(teller).pc = kCode + kPageSize;
+    device.cpu(teller).x[1] = 20;
+    device.cpu(teller).x[4] = 77;
+    device.run(3);
+    for (u32 lane = 0; lane < teller; ++lane) EXPECT_EQ(device.end(lane).x[3], 77u) << lane;
+  }
+}
+
+TEST(CommonLanes, WritesComeBeforeLaterReads) {
+  constexpr u64 kRounds = 50, kLine = 64, kStep = kRounds * kLine;
+  for (const Shape& shape : {Shape{1, 1}, Shape{0, 2}, Shape{1, 1, false, false, Lanes::kThreads}, Shape{0, 2, true}}) {
+    SCOPED_TRACE(name_of(shape));
+    for (const Words& words : {kStoreBuffer, kStoreBufferOrdered}) {
+      CommonDevice device(shape, {words});
+      for (u32 lane = 0; lane < 2; ++lane) {
+        device.cpu(lane).x[1] = kRounds;
+        device.cpu(lane).x[5] = kData;
+        device.cpu(lane).x[6] = kData + kStep * (1 + lane);
+        device.cpu(lane).x[7] = kData + kStep * (2 - lane);
+        device.cpu(lane).x[8] = kData + kStep * 3 + kRounds * 8 * lane;
+      }
+      device.run(4);
+      for (u64 round = 0; round < kRounds; ++round) {
+        const u64 at = kData + kStep * 3 + round * 8;
+        ASSERT_TRUE(device.word(at) == 1 || device.word(at + kRounds * 8) == 1) << "round " << round;
+      }
+    }
+  }
+}
+
+TEST(CommonLanes, CodeOfAnotherLane) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(name_of(shape));
+    CommonDevice device(shape, {kPatched, kPatch});
+    const u32 writer = device.lanes() - 1;
+    device.cpu(writer).pc = kCode + kPageSize;
+    device.cpu(writer).x[4] = movz(3, 99);
+    device.cpu(writer).x[5] = kCode + 12;
+    device.run(5);
+    for (u32 lane = 0; lane < writer; ++lane) EXPECT_EQ(device.end(lane).x[3], 99u) << lane;
+  }
+}
+
+TEST(CommonLanes, NoLaneChangesTheMap) {
+  CommonDevice device({1, 1}, {{hlt(0)}});
+  device.run(6);
+  LaneGuestMemory memory(device.space());
+  EXPECT_FALSE(memory.map(kData + kDataBytes, kPageSize, 3));
+  EXPECT_FALSE(memory.unmap(kData, kPageSize));
+  EXPECT_FALSE(memory.protect(kData, kPageSize, 1));
+  EXPECT_FALSE(memory.move(kData, kPageSize, 2 * kData, kPageSize));
+  EXPECT_FALSE(memory.discard(kData, kPageSize));
+}
+
+}  // namespace
+}  // namespace kvrm::device::test

@@ -1,0 +1,315 @@
+// Lanes at work on a device: those that share one memory, one that waits while its neighbours run, starts and cancels.
+// KVRM_TEST_DEVICE=cuda runs all of it on a GPU; otherwise it is a test of the CPU device.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "../machine/common_words.h"
+#include "../machine/programs.h"
+#include "device/cuda/driver.h"
+
+namespace kvrm::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+constexpr std::uint64_t kData = 0x40000, kDataBytes = 0x40000, kProgramBytes = 4096;
+
+bool on_gpu() {
+  const char* device = std::getenv("KVRM_TEST_DEVICE");
+  return device && std::string(device) == "cuda";
+}
+
+Options device_options(unsigned lanes) {
+  Options options;
+  options.device = on_gpu() ? Device::kCuda : Device::kCpu;
+  options.lanes = lanes;
+  options.memory_limit = std::uint64_t{64} << 20;
+  return options;
+}
+
+// How lanes lie on a GPU; the CPU device gives each a thread.
+struct Shape {
+  unsigned lanes;
+  unsigned per_warp;
+};
+const Shape kShapes[] = {{2, 1}, {2, 2}, {8, 4}, {64, 32}};
+
+// Lanes with one memory. Program i is at kCode + i * kProgramBytes, and all lanes begin with the first.
+Machine common_machine(const Shape& shape, const std::vector<Words>& programs) {
+  ::setenv("KVRM_LANES_PER_WARP", std::to_string(shape.per_warp).c_str(), 1);
+  Options options = device_options(shape.lanes);
+  options.common_memory = true;
+  auto machine = Machine::create(options);
+  if (!machine) {
+    ADD_FAILURE() << machine.error().message;
+    std::exit(1);
+  }
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    EXPECT_TRUE(machine->load(bytes_of(programs[i]), kCode + i * kProgramBytes));
+  }
+  EXPECT_TRUE(machine->map(kData, kDataBytes, kProtectRead | kProtectWrite));
+  for (unsigned lane = 0; lane < shape.lanes; ++lane) {
+    machine->set_pc(kCode, lane);
+    machine->set_x(0, kData, lane);
+  }
+  return std::move(*machine);
+}
+
+std::uint64_t word_at(const Machine& machine, std::uint64_t address) {
+  std::uint64_t word = 0;
+  EXPECT_TRUE(machine.read(address, std::as_writable_bytes(std::span(&word, 1))));
+  return word;
+}
+
+void expect_all_halt(Machine& machine) {
+  unsigned lane = 0;
+  for (const Stop& stop : machine.run_all()) {
+    EXPECT_EQ(stop.reason, StopReason::kHalt) << "lane " << lane << ": " << stop.message;
+    ++lane;
+  }
+}
+
+std::uint64_t rounds(const Shape& shape) { return (on_gpu() ? 6400 : 20000) / shape.lanes; }
+
+TEST(CommonMemory, CountersEndExactlyRight) {
+  for (const Shape& shape : kShapes) {
+    for (const Words& words : {kAddLdadd, kAddExclusive}) {
+      Machine machine = common_machine(shape, {words});
+      for (unsigned lane = 0; lane < shape.lanes; ++lane) machine.set_x(1, rounds(shape), lane);
+      expect_all_halt(machine);
+      EXPECT_EQ(word_at(machine, kData), shape.lanes * rounds(shape)) << shape.lanes << " lanes";
+    }
+  }
+}
+
+TEST(CommonMemory, Spinlocks) {
+  for (const Shape& shape : kShapes) {
+    for (const Words& words : {kLockExclusive, kLockCas, kLockSwap}) {
+      Machine machine = common_machine(shape, {words});
+      for (unsigned lane = 0; lane < shape.lanes; ++lane) machine.set_x(1, rounds(shape) / 4, lane);
+      expect_all_halt(machine);
+      EXPECT_EQ(word_at(machine, kData + 64), shape.lanes * (rounds(shape) / 4)) << shape.lanes << " lanes";
+      EXPECT_EQ(word_at(machine, kData), 0u);
+    }
+  }
+}
+
+// Half of the lanes exchange pairs, the others change one half of them.
+TEST(CommonMemory, PairsChangeAtOnce) {
+  for (const Shape& shape : kShapes) {
+    for (const Words& words : {kPairCasp, kPairExclusive}) {
+      Machine machine = common_machine(shape, {words, kAddLdadd});
+      for (unsigned lane = 0; lane < shape.lanes; ++lane) {
+        machine.set_x(1, rounds(shape), lane);
+        machine.set_pc(kCode + lane % 2 * kProgramBytes, lane);
+      }
+      expect_all_halt(machine);
+      EXPECT_EQ(word_at(machine, kData), shape.lanes * rounds(shape)) << shape.lanes << " lanes";
+      EXPECT_EQ(word_at(machine, kData + 8), 3 * (shape.lanes / 2 * rounds(shape))) << shape.lanes << " lanes";
+    }
+  }
+}
+
+TEST(CommonMemory, OneWaitsForTheOther) {
+  for (const Shape& shape : kShapes) {
+    Machine machine = common_machine(shape, {kListen, kTell});
+    const unsigned teller = shape.lanes - 1;
+    machine.set_pc(kCode + kProgramBytes, teller);
+    machine.set_x(1, on_gpu() ? 20000 : 2000000, teller);
+    machine.set_x(4, 77, teller);
+    expect_all_halt(machine);
+    for (unsigned lane = 0; lane < teller; ++lane) EXPECT_EQ(machine.x(3, lane), 77u) << lane;
+  }
+}
+
+// Two lanes each write a word and then read the other's.
+TEST(CommonMemory, WritesComeBeforeLaterReads) {
+  constexpr std::uint64_t kRounds = 1000, kLine = 64, kStep = kRounds * kLine;
+  for (const Shape& shape : {Shape{2, 1}, Shape{2, 2}}) {
+    for (const Words& words : {kStoreBuffer, kStoreBufferOrdered}) {
+      Machine machine = common_machine(shape, {words});
+      for (unsigned lane = 0; lane < 2; ++lane) {
+        machine.set_x(1, kRounds, lane);
+        machine.set_x(5, kData, lane);
+        machine.set_x(6, kData + kStep * (1 + lane), lane);
+        machine.set_x(7, kData + kStep * (2 - lane), lane);
+        machine.set_x(8, kData + kStep * 3 + kRounds * 8 * lane, lane);
+      }
+      expect_all_halt(machine);
+      for (std::uint64_t round = 0; round < kRounds; ++round) {
+        const std::uint64_t at = kData + kStep * 3 + round * 8;
+        EXPECT_TRUE(word_at(machine, at) == 1 || word_at(machine, at + kRounds * 8) == 1) << "round " << round;
+        if (HasNonfatalFailure()) return;
+      }
+    }
+  }
+}
+
+// One lane writes code that another runs, with the barriers the architecture asks for.
+TEST(CommonMemory, CodeOfAnotherLane) {
+  for (const Shape& shape : kShapes) {
+    Machine machine = common_machine(shape, {kPatched, kPatch});
+    const unsigned writer = shape.lanes - 1;
+    machine.set_pc(kCode + kProgramBytes, writer);
+    machine.set_x(4, movz(3, 99), writer);
+    machine.set_x(5, kCode + 12, writer);
+    // The old word is known to all before it changes.
+    for (unsigned lane = 0; lane < writer; ++lane) {
+      machine.set_pc(kCode + 12, lane);
+      EXPECT_EQ(machine.run(1, lane).reason, StopReason::kBudget);
+      EXPECT_EQ(machine.x(3, lane), 1u);
+      machine.set_pc(kCode, lane);
+    }
+    expect_all_halt(machine);
+    for (unsigned lane = 0; lane < writer; ++lane) EXPECT_EQ(machine.x(3, lane), 99u) << lane;
+  }
+}
+
+// A hook looks into the memory while the others run.
+TEST(CommonMemory, SystemCallsSeeIt) {
+  for (const Shape& shape : kShapes) {
+    Words words = kAddLdadd;
+    words.back() = svc(7);
+    words.push_back(hlt(0));
+    Machine machine = common_machine(shape, {words});
+    for (unsigned lane = 0; lane < shape.lanes; ++lane) machine.set_x(1, 10, lane);
+    std::uint64_t calls = 0, wrong = 0;
+    machine.on_system_call([&](Machine& called, unsigned lane, std::uint32_t immediate) {
+      ++calls;
+      const std::uint64_t seen = word_at(called, kData);
+      wrong += immediate != 7 || seen < calls * 10 || seen > shape.lanes * 10;
+      wrong += called.map(kData + kDataBytes, 4096, kProtectRead).ok();
+      const std::uint64_t mark = lane + 1;
+      wrong += !called.write(kData + 64 + lane * 8, std::as_bytes(std::span(&mark, 1)));
+      return true;
+    });
+    expect_all_halt(machine);
+    EXPECT_EQ(calls, shape.lanes);
+    EXPECT_EQ(wrong, 0u);
+    for (unsigned lane = 0; lane < shape.lanes; ++lane) EXPECT_EQ(word_at(machine, kData + 64 + lane * 8), lane + 1);
+  }
+}
+
+TEST(CommonMemory, WhatCannotBe) {
+  Options options = device_options(1u << 24);
+  options.common_memory = true;
+  auto many = Machine::create(options);
+  ASSERT_FALSE(many.ok());
+  EXPECT_NE(many.error().message.find("cannot share one memory"), std::string::npos) << many.error().message;
+
+  Machine machine = common_machine({2, 1}, {{hlt(0)}});
+  EXPECT_FALSE(machine.map(kData + kDataBytes, std::uint64_t{1} << 30, kProtectRead).ok());  // more than the limit
+  EXPECT_FALSE(machine.load_program(Program()).ok());
+  expect_all_halt(machine);
+  EXPECT_FALSE(machine.map(kData, 4096, kProtectRead).ok());
+  EXPECT_FALSE(machine.protect(kData, 4096, kProtectRead).ok());
+  EXPECT_FALSE(machine.unmap(kData, 4096).ok());
+}
+
+TEST(CommonMemory, CancelEndsThoseThatWaitForEver) {
+  for (const Shape& shape : kShapes) {
+    Machine machine = common_machine(shape, {kListen});
+    machine.start();
+    while (machine.poll().instructions < 100) std::this_thread::yield();
+    machine.cancel();
+    for (const Stop& stop : machine.wait()) EXPECT_EQ(stop.reason, StopReason::kCancelled);
+  }
+}
+
+// Lane 0 reads from a pipe that gets its bytes when the others have ended.
+TEST(Lanes, OneWaitsForItsInputWhileTheOthersRun) {
+  constexpr unsigned kLanes = 32;
+  ::setenv("KVRM_LANES_PER_WARP", "32", 1);
+  const ProgramFolder folder;
+  int input[2], output[2];
+  ASSERT_EQ(::pipe(input), 0);
+  ASSERT_EQ(::pipe(output), 0);
+  Options options = device_options(kLanes);
+  options.threads = 2;
+  auto machine = Machine::create(options);
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  Program program;
+  program.path = folder.add("digest", kDigest);
+  program.standard_input = input[0];
+  program.standard_output = output[1];
+  program.standard_error = output[1];
+  ASSERT_TRUE(machine->load_program(program, 0));
+  program.input = "x";
+  for (unsigned lane = 1; lane < kLanes; ++lane) ASSERT_TRUE(machine->load_program(program, lane));
+  machine->start();
+  // A byte and eight more from each of the others.
+  std::size_t got = 0;
+  for (pollfd waiting{output[0], POLLIN, 0}; got < (kLanes - 1) * 9 && ::poll(&waiting, 1, 20000) == 1;) {
+    char bytes[512];
+    const ssize_t count = ::read(output[0], bytes, sizeof bytes);
+    ASSERT_GT(count, 0);
+    got += static_cast<std::size_t>(count);
+  }
+  EXPECT_EQ(got, (kLanes - 1) * 9);
+  EXPECT_TRUE(machine->is_running());
+  ASSERT_EQ(::write(input[1], "x", 1), 1);
+  ::close(input[1]);
+  const auto stops = machine->wait();
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    EXPECT_EQ(stops[lane].reason, StopReason::kExit) << lane;
+    EXPECT_EQ(stops[lane].exit_status, stops[1].exit_status) << lane;
+  }
+  ::close(input[0]);
+  ::close(output[0]);
+  ::close(output[1]);
+}
+
+// Free bytes of GPU memory; nothing on the CPU device.
+std::uint64_t free_memory() {
+  if (!on_gpu()) return 0;
+  auto driver = device::cuda::Driver::instance();
+  EXPECT_TRUE(driver.ok());
+  auto context = device::cuda::Context::open(*driver, 0);
+  EXPECT_TRUE(context.ok());
+  auto memory = (*context)->memory();
+  EXPECT_TRUE(memory.ok());
+  return memory->free;
+}
+
+TEST(Lanes, StartedAndCancelledAHundredTimes) {
+  ::unsetenv("KVRM_LANES_PER_WARP");
+  const ProgramFolder folder;
+  Program program;
+  program.path = folder.add("forever", kForever);
+  double most = 0, sum = 0;
+  std::uint64_t before = 0;
+  for (unsigned machines = 0; machines <= 10; ++machines) {
+    // The first one brings what stays, the driver's own and the code.
+    if (machines == 1) before = free_memory();
+    auto machine = Machine::create(device_options(64));
+    ASSERT_TRUE(machine.ok()) << machine.error().message;
+    ASSERT_TRUE(machine->load_program(program));
+    std::uint64_t seen = 0, held = 0;
+    for (unsigned cycle = 0; cycle < 10; ++cycle) {
+      machine->start();
+      const std::uint64_t wanted = seen + 100000;
+      while (machine->poll().instructions < wanted) std::this_thread::yield();
+      const auto begin = Clock::now();
+      machine->cancel();
+      for (const Stop& stop : machine->wait()) ASSERT_EQ(stop.reason, StopReason::kCancelled) << stop.message;
+      const double took = Milliseconds(Clock::now() - begin).count();
+      most = std::max(most, took);
+      sum += took;
+      seen = machine->poll().instructions;
+      if (cycle == 0) held = free_memory();
+    }
+    EXPECT_EQ(free_memory(), held) << "a cycle keeps memory";
+  }
+  EXPECT_EQ(free_memory(), before) << "a machine keeps memory";
+  std::printf("cancel to rest: %.2f ms at most, %.2f ms on average\n", most, sum / 110);
+}
+
+}  // namespace
+}  // namespace kvrm::test
