@@ -59,9 +59,10 @@ def commands(options, tools):
         for mode in MODES:
             yield f"oracle {mode}", [*oracle, mode, "--against", "cpu", *(SMALL[mode] if options.small else [])]
     if "hostile" in options.parts:
-        more = ["--jobs", "256", "--count", "2000"] if options.small else []
         run = [str(HERE / "hostile.py"), "--kvrm", kvrm, "--device", options.device, "--guests", str(tools / "guests")]
-        yield "hostile", python + run + more
+        sizes = {"hostile": ("512", "1000000", "32M"), "hostile, full warps": ("67584", "5000", "2M")}
+        for name, (jobs, count, memory) in {"hostile": ("256", "2000", "32M")}.items() if options.small else sizes.items():
+            yield name, [*python, *run, "--jobs", jobs, "--count", count, "--memory", memory]
     if "lanes" in options.parts:
         check = ["env", f"KVRM_TEST_DEVICE={options.device}", str(tools / "lanes_check"), "--gtest_brief=1"]
         yield "lanes", check

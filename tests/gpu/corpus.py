@@ -16,6 +16,7 @@ import tempfile
 import time
 
 JOBS = "jobs.jsonl"
+OWN_WARP = 1024  # so many lanes have a warp of their own on any large GPU
 
 
 def work_folder():
@@ -67,13 +68,14 @@ def alone(kvrm, device, folder, entry):
 
 
 def run_fleet(kvrm, device, folder, entries, root, budget, timeout, lanes=0, more=()):
-    """A record (or None) per entry, and lines about what went wrong altogether."""
+    """A record (or None) per entry, and lines about what went wrong altogether. Lanes of different programs do not share
+    a warp unless more are asked for than there are warps."""
     with tempfile.TemporaryDirectory(prefix="kvrm-gpu-") as work, tempfile.TemporaryDirectory() as empty:
         listed, out = os.path.join(work, "programs"), os.path.join(work, "results.jsonl")
         with open(listed, "w", encoding="utf-8") as file:
             file.writelines(command_line(entry) + "\n" for entry in entries)
         command = [kvrm, "fleet", "--device", device, "--programs", listed, "--out", out]
-        command += ["--max-instructions", str(budget), "--lanes", str(lanes or len(entries)), *more]
+        command += ["--max-instructions", str(budget), "--lanes", str(lanes or min(len(entries), OWN_WARP)), *more]
         if root:
             command += ["--root", empty if root == "own" else "root"]
         problems = []

@@ -22,7 +22,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 REPO = HERE.parents[1]
 MODES = ("words", "pointers", "endless", "deep", "calls", "hog", "flood", "many-words")
 EVERY = 32
-MEMORY = "32M"
 KEYS = ("stop", "exit_status", "signal", "instructions", "stdout", "stdout_base64", "stderr", "error")
 
 
@@ -55,9 +54,9 @@ def hostile(index, count):
 
 def run(options, device, folder, entries):
     """Records in order; a fleet that does not come to its end ends the test."""
-    more = ["--memory", MEMORY]
+    more = ["--memory", options.memory]
     results, problems = corpus.run_fleet(
-        options.kvrm, device, folder, entries, None, options.budget, options.timeout, options.lanes, more
+        options.kvrm, device, folder, entries, None, options.budget, options.timeout, options.lanes or options.jobs, more
     )
     if problems:
         sys.exit("\n".join(problems))
@@ -80,6 +79,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=4096)
     parser.add_argument("--lanes", type=int, default=0, help="jobs at a time; default: all")
     parser.add_argument("--count", type=int, default=1_000_000, help="system calls of a job that makes many")
+    parser.add_argument("--memory", default="32M", help="of a job; what all the greedy ones take must fit on the device")
     parser.add_argument("--guests", type=pathlib.Path, default=REPO / "build" / "gpu-guests", help="where the programs are")
     parser.add_argument("--timeout", type=float, default=300, help="seconds a fleet may take; 0: no limit")
     options = parser.parse_args()

@@ -38,6 +38,7 @@ def check(options, folder):
     entries = [entry for entry in entries if in_share(entry, options.share)]
     if not entries:
         fail("no such job")
+    entries.sort(key=lambda entry: -entry["instructions"])  # the longest first, or the others wait for them
     # A job that goes astray ends, too.
     budget = 2 * max(entry["instructions"] for entry in entries) + 1_000_000
     results, problems = corpus.run_jobs(
@@ -68,7 +69,7 @@ def main():
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
     parser.add_argument("--only", default="", help="only jobs whose 'SET: NAME' contains this")
     parser.add_argument("--share", default="1/1", help="a fixed choice of this share of the jobs")
-    parser.add_argument("--lanes", type=int, default=0, help="jobs at a time; default: all")
+    parser.add_argument("--lanes", type=int, default=0, help=f"jobs at a time; default: up to {corpus.OWN_WARP}")
     parser.add_argument("--timeout", type=float, default=480, help="seconds a fleet may take; 0: no limit")
     parser.add_argument("--show", type=int, default=10, help="failures that are told in full")
     parser.add_argument("--keep", action="store_true", help="leave the unpacked corpus where it is")
