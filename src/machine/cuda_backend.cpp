@@ -274,6 +274,14 @@ Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results,
   if (auto placed = place_lanes(); !placed) return placed;
   std::vector<lanes::Order> orders(set_->padded_lanes(), lanes::Order::kRest);
   u64 alive = 0;
+  // All lanes begin with the first launch, so that whatever is done to them later is done on the GPU.
+  for (unsigned i = 0; i < lanes_.size(); ++i) {
+    if (at(i).begun || (i >= first && i < first + results.size())) continue;
+    orders[i] = lanes::Order::kBeginAtRest;
+    at(i).begun = true;
+    at(i).asked_for = false;
+    (void)resting(i);
+  }
   for (unsigned i = 0; i < results.size(); ++i) {
     Lane& lane = at(first + i);
     if (lane.ended) continue;

@@ -192,12 +192,14 @@ LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
     if (!area) return {Trap::kUnmapped, 0, 0};
     entry = untouched_entry(*area, address);
     if (!(entry & u64{static_cast<u32>(access)} << kEntryPermissionShift)) return {Trap::kPermission, 0, 0};
+    // A common page is always what its area says: no lane keeps a note of it.
+    if (entry & kEntryCommon) return {Trap::kNone, entry & kEntryAddress, entry};
     slot = find_slot(address >> kPageShift, true);
     if (!slot.entry) return {Trap::kOutOfMemory, 0, 0};
     *slot.entry = entry;
   }
   if (!(entry & u64{static_cast<u32>(access)} << kEntryPermissionShift)) return {Trap::kPermission, 0, 0};
-  if (access == Access::kWrite && !(entry & (kEntryPrivate | kEntryCommon))) {
+  if (access == Access::kWrite && !(entry & kEntryPrivate)) {
     if (!make_private(*slot.entry, *slot.page)) return {Trap::kOutOfMemory, 0, 0};
     note_private(address);
     entry = *slot.entry;
@@ -206,7 +208,6 @@ LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   u64 tag = address & kTagMask;
   if (!(entry & kEntryRead)) tag |= 1;
   if (!(entry & kEntryPrivate) || !(entry & kEntryWrite)) tag |= 2;
-  if (entry & kEntryCommon) tag |= 3;
   // A fetch must not push out the page that the instruction is about to access: that instruction would never get done.
   if (access != Access::kExecute) {
     pages_->recent_slot(address) = {tag, page};
@@ -340,14 +341,18 @@ bool LaneMemory::poke(u64 address, const void* from, u64 size) {
   }
   for (u64 done = 0; done < size;) {
     const u64 at = (address + done) & kUntagged;
-    const Slot slot = find_slot(at >> kPageShift, true);
-    if (!slot.entry) return false;
-    if (!(*slot.entry & kEntryPresent)) *slot.entry = untouched_entry(*space_->areas.find(at), at);
-    if (!(*slot.entry & (kEntryPrivate | kEntryCommon)) && !make_private(*slot.entry, *slot.page)) return false;
-    note_private(at);
+    u64 entry = untouched_entry(*space_->areas.find(at), at);
+    if (!(entry & kEntryCommon)) {
+      const Slot slot = find_slot(at >> kPageShift, true);
+      if (!slot.entry) return false;
+      if (!(*slot.entry & kEntryPresent)) *slot.entry = entry;
+      if (!(*slot.entry & kEntryPrivate) && !make_private(*slot.entry, *slot.page)) return false;
+      note_private(at);
+      entry = *slot.entry;
+    }
     const u64 offset = at & (kPageSize - 1);
     const u64 count = size - done < kPageSize - offset ? size - done : kPageSize - offset;
-    write_page(*slot.entry, offset, bytes + done, count);
+    write_page(entry, offset, bytes + done, count);
     done += count;
   }
   forget_pages();

@@ -280,6 +280,27 @@ TEST(Jobs, CancelEndsWhateverLanesAreDoing) {
   }
 }
 
+// All lanes begin, and run one after the other.
+TEST(Jobs, LanesThatBeginAtRest) {
+  using lanes::Order;
+  SimulatedDevice device({.group_shift = 1});
+  cuda::StartSet starts;
+  memory::AddressSpace space(u64{1} << 20);
+  auto contents = program({add_imm(0, 0, 1), add_imm(0, 0, 1), hlt(0)}, space);
+  contents.is_process = false;
+  contents.cpu.x[0] = 5;
+  const u32 start = starts.add(contents);
+  device.place(starts, std::vector<SimulatedDevice::Job>(2, {start, {}}));
+  device.run({.orders = {Order::kBegin, Order::kBeginAtRest}, .serve = serve});
+  EXPECT_EQ(device.end(0).stop.trap, Trap::kHalt);
+  EXPECT_EQ(device.end(0).registers.x[0], 7u);
+  EXPECT_EQ(device.end(1).retired, 0u);
+  EXPECT_EQ(device.end(1).registers.x[0], 5u);
+  device.run({.budget = 1, .orders = {Order::kRest, Order::kGoOn}, .serve = serve});
+  EXPECT_EQ(device.end(1).stop.kind, StopKind::kBudget);
+  EXPECT_EQ(device.end(1).registers.x[0], 6u);
+}
+
 // Raw lanes whose SVC goes to the host, which lets them go on twice.
 TEST(Jobs, RawCallsGoToTheHost) {
   SimulatedDevice device({.group_shift = 2});

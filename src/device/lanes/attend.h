@@ -64,8 +64,9 @@ class Attendant {
   // A lane that rests between launches: what it is to do in this one, and what came of it.
   KVRM_COLD void take_order() {
     const Order order = launch_.orders[lane_.number];
-    if (order == Order::kBegin) {
+    if (order == Order::kBegin || order == Order::kBeginAtRest) {
       begin(lane_.number);
+      if (order == Order::kBeginAtRest) lane_.status = Status::kStopped;
     } else if (order == Order::kGoOn) {
       lane_.status = Status::kRunning;
       lane_.stop = {};

@@ -90,7 +90,12 @@ struct LaunchJob {
 };
 
 // What a lane that stays the same from launch to launch is to do in this one.
-enum class Order : u32 { kRest, kGoOn, kBegin };  // kBegin: the job with the lane's number
+enum class Order : u32 {
+  kRest,
+  kGoOn,
+  kBegin,        // the job with the lane's number
+  kBeginAtRest,  // the same, but to run in a later launch
+};
 
 // What came of a job, or of a lane.
 struct JobEnd {
