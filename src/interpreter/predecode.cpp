@@ -2,11 +2,13 @@
 
 #include <cstring>
 
+#include "dispatch/router.h"
 #include "interpreter/handlers.h"
 
 namespace kvrm::interpreter {
 
-PredecodeCache::PredecodeCache(memory::AddressSpace& space, Context& context) : space_(space), context_(context) {
+PredecodeCache::PredecodeCache(memory::AddressSpace& space, Context& context, const dispatch::Router& router)
+    : space_(space), context_(context), router_(router) {
   space_.set_code_listener(this);
   code_remapped();
 }
@@ -49,13 +51,20 @@ const Entry* PredecodeCache::enter(u64 pc) {
   if (entry.run == &run_undecoded) {
     u32 word = 0;
     std::memcpy(&word, code.bytes + u64{index} * 4, sizeof(word));
-    entry = make_entry(word, index);
+    entry = make_entry(router_.row(word, pc), word, index);
     ++decoded_words_;
   }
   context_.page_address = address;
   context_.entries = page->entries;
   context_.pages[address / memory::kPageSize % Context::kCachedPages] = {address, page->entries};
   return &entry;
+}
+
+Entry PredecodeCache::enter_once(u64 pc) {
+  auto* entry = const_cast<Entry*>(enter(pc));
+  const Entry copy = *entry;
+  if (entry != &context_.fetch_fault) *entry = {&run_undecoded, 0};
+  return copy;
 }
 
 void PredecodeCache::code_written(const u8* page) {

@@ -80,20 +80,29 @@ class Growth {
 
 }  // namespace
 
-Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options) {
+Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options, const Dispatching& dispatching) {
   const auto tell = [&](const device::cuda::CompileProgress& progress) {
     if (options.notice && !progress.done) options.notice(progress.message);
   };
   auto gpu = device::cuda::Gpu::open(static_cast<int>(options.device_ordinal), tell);
   if (!gpu) return gpu.error();
-  return std::unique_ptr<CudaBackend>(new CudaBackend(std::move(*gpu), options));
+  auto router = device::cuda::DeviceRouter::create((*gpu)->context, dispatching.mode(), dispatching.network());
+  if (!router) return router.error();
+  return std::unique_ptr<CudaBackend>(new CudaBackend(std::move(*gpu), std::move(*router), options, dispatching));
 }
 
-CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, const Options& options)
+CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRouter router, const Options& options,
+                         Dispatching dispatching)
     : gpu_(std::move(gpu)),
+      dispatching_(std::move(dispatching)),
+      router_(std::move(router)),
       memory_limit_(options.memory_limit),
       meet_(!turned_off("KVRM_MEET")),
       lanes_(options.lanes) {}
+
+LaneSet::Plan CudaBackend::plan(u32 lanes, u32 most_areas) const {
+  return {lanes, memory_limit_, most_areas, router_.router(), dispatching_.every()};
+}
 
 CudaBackend::Lane& CudaBackend::at(unsigned number) {
   auto& place = lanes_.at(number);
@@ -176,7 +185,7 @@ Result<void> CudaBackend::place_lanes() {
     }
     jobs[i].start = starts.add(contents);
   }
-  auto set = LaneSet::create(gpu_, {static_cast<u32>(lanes_.size()), memory_limit_, starts.most_areas()});
+  auto set = LaneSet::create(gpu_, plan(static_cast<u32>(lanes_.size()), starts.most_areas()));
   if (!set) return set.error();
   if (auto placed = (*set)->place(starts, jobs); !placed) return placed;
   set_ = std::move(*set);
@@ -342,7 +351,7 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
   const unsigned lane_count = static_cast<unsigned>(std::min<u64>({lanes_.size(), numbers.size(), gpu_->most_lanes()}));
   if (!job_set_ || job_lanes_ != lane_count) {
     job_set_.reset();
-    auto set = LaneSet::create(gpu_, {lane_count, memory_limit_, std::max(starts.most_areas(), 32u)});
+    auto set = LaneSet::create(gpu_, plan(lane_count, std::max(starts.most_areas(), 32u)));
     if (!set) return set.error();
     job_set_ = std::move(*set);
     job_lanes_ = lane_count;
@@ -398,6 +407,7 @@ Statistics CudaBackend::statistics() const {
   for (const auto* set : {set_.get(), job_set_.get()}) {
     if (set) result.launches += set->launches();
   }
+  if (const auto counts = router_.counts()) result.dispatch = dispatching_.statistics(counts.value());
   result.device = "cuda";
   result.engine = "interp";
   return result;

@@ -11,7 +11,8 @@ namespace kvrm::device::cpu {
 
 class Lane {
  public:
-  explicit Lane(u64 memory_limit) : space_(memory_limit), interpreter_(space_) {}
+  Lane(u64 memory_limit, const interpreter::Dispatch& dispatch)
+      : space_(memory_limit), interpreter_(space_, dispatch_here(dispatch)) {}
 
   Cpu& cpu() { return cpu_; }
   const Cpu& cpu() const { return cpu_; }
@@ -19,9 +20,16 @@ class Lane {
   const memory::AddressSpace& space() const { return space_; }
   interpreter::Interpreter& engine() { return interpreter_; }
   const interpreter::Interpreter& engine() const { return interpreter_; }
+  const dispatch::Counts& dispatched() const { return dispatched_; }
 
  private:
+  interpreter::Dispatch dispatch_here(interpreter::Dispatch dispatch) {
+    dispatch.router.counts = &dispatched_;
+    return dispatch;
+  }
+
   Cpu cpu_{};
+  dispatch::Counts dispatched_{};
   memory::AddressSpace space_;
   interpreter::Interpreter interpreter_;
 };

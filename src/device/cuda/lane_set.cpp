@@ -163,6 +163,8 @@ lanes::Launch LaneSet::describe() const {
   launch.images = reinterpret_cast<const u8*>(images_.address());
   launch.image_bytes = image_bytes_;
   launch.decoded = reinterpret_cast<interpreter::WordEntry*>(decoded_.address());
+  launch.router = plan_.router;
+  launch.dispatch_every = plan_.dispatch_every;
   launch.mailbox = {reinterpret_cast<u32*>(flags_.address()), reinterpret_cast<lanes::Slot*>(slots_.address()),
                     reinterpret_cast<u32*>(counter(kFreeSlots)), kSlots};
   launch.output = {reinterpret_cast<u64*>(ring_.address()),

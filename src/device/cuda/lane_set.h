@@ -29,6 +29,8 @@ class LaneSet {
     u32 lanes = 1;
     u64 memory_limit = 0;  // of a lane, in bytes
     u32 most_areas = 0;    // of what a lane begins with
+    dispatch::Router router = {};  // with addresses of the device
+    bool dispatch_every = false;
   };
   static Result<std::unique_ptr<LaneSet>> create(GpuPointer gpu, const Plan& plan);
 

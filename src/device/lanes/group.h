@@ -27,7 +27,8 @@ inline bool find_window(const Launch& launch, const memory::LaneSpace& space, u6
 }
 
 // Code that is the lane's own: one word at a time, decoded anew, so that whatever wrote it last counts.
-inline Trap fetch_word(Lane& lane, Cpu& cpu, memory::LaneMemory& memory, interpreter::CodeWindow& window) {
+inline Trap fetch_word(const Launch& launch, Lane& lane, Cpu& cpu, memory::LaneMemory& memory,
+                       interpreter::CodeWindow& window) {
   Trap trap = Trap::kNone;
   if (cpu.pc % 4 != 0) {
     trap = Trap::kPcAlignment;
@@ -42,7 +43,7 @@ inline Trap fetch_word(Lane& lane, Cpu& cpu, memory::LaneMemory& memory, interpr
                            ? sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u32*>(at))
                            : memory::load_global<u32>(at);
       if (lane.word[0].word != word || lane.word[0].handler == 0) {
-        const interpreter::WordEntry entry = interpreter::make_word_entry(word);
+        const interpreter::WordEntry entry = interpreter::make_word_entry(word, launch.router.row(word, cpu.pc));
         interpreter::store_entry(&lane.word[0], entry);
       }
       window = {cpu.pc, 1, lane.word};
@@ -54,10 +55,20 @@ inline Trap fetch_word(Lane& lane, Cpu& cpu, memory::LaneMemory& memory, interpr
   return trap;
 }
 
+// The word at pc, decoded once more into the lane's own entry.
+inline interpreter::CodeWindow decode_again(const Launch& launch, Lane& lane, u64 pc,
+                                            const interpreter::CodeWindow& window) {
+  const u32 word = interpreter::load_entry(window.entries + (pc - window.start) / 4).word;
+  interpreter::store_entry(&lane.word[0], interpreter::make_word_entry(word, launch.router.row(word, pc)));
+  return {pc, 1, lane.word};
+}
+
 // Once for each word of the images, before anything runs: while lanes run together, what they run must not change.
 inline void decode_image_word(const Launch& launch, u64 index) {
+  const u32 word = memory::load_global<u32>(launch.images + index * 4);
+  // The router may want to know pc: an image is mapped at page boundaries, so its low bits are those of the index.
   interpreter::store_entry(&launch.decoded[index],
-                           interpreter::make_word_entry(memory::load_global<u32>(launch.images + index * 4)));
+                           interpreter::make_word_entry(word, launch.router.row(word, index * 4)));
 }
 
 // The first look at a lane's record: nothing is in it yet.
@@ -138,7 +149,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
           (window_changes != lane.space.changes || cpu.pc - window.start >= u64{window.words} * 4 || cpu.pc % 4 != 0)) {
         window_changes = lane.space.changes;
         if (cpu.pc % 4 != 0 || !find_window(launch, lane.space, cpu.pc, window)) {
-          trap = fetch_word(lane, cpu, memory, window);
+          trap = fetch_word(launch, lane, cpu, memory, window);
           window_changes = ~lane.space.changes;  // good for this word only
         }
       }
@@ -155,9 +166,12 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
       u32 ran = 0;
       if (choice.mine) {
         if (trap == Trap::kNone && common_turn != 0) {
-          const interpreter::TurnEnd end = interpreter::run_turn<typename Warp::Together>(
-              home, window.start, window.words, window.entries, static_cast<u32>(index), common_turn, choice.lanes,
-              choice.lanes == runnable);
+          interpreter::TurnEnd end{Trap::kNotHere, 0};
+          if (!launch.dispatch_every) {
+            end = interpreter::run_turn<typename Warp::Together>(
+                home, window.start, window.words, window.entries, static_cast<u32>(index), common_turn, choice.lanes,
+                choice.lanes == runnable);
+          }
           trap = end.trap;
           ran = end.retired;
           cpu.clock_ns += ran;
@@ -166,7 +180,8 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
             trap = page.trap == Trap::kNone && !(page.entry & memory::kEntryCommon) ? Trap::kNone : Trap::kNotHere;
           }
           if (trap == Trap::kNotHere) {
-            trap = interpreter::run_one(cpu, memory, window);
+            trap = interpreter::run_one(
+                cpu, memory, launch.dispatch_every ? decode_again(launch, lane, cpu.pc, window) : window);
             const u32 one = trap == Trap::kNone || trap == Trap::kSystemCall ? 1 : 0;
             ran += one;
             cpu.clock_ns += one;
