@@ -36,7 +36,7 @@ std::string dispatch_text(const DispatchStatistics& statistics) {
   std::string text = fmt::format("{:<19}{}{}", "dispatch", to_string(statistics.mode),
                                  statistics.every ? ", decided for every instruction that runs" : "");
   if (!statistics.weights.empty()) text += fmt::format(", {}", statistics.weights);
-  if (!statistics.verified) text += ", UNVERIFIED";
+  if (statistics.mode == Dispatch::kNeural && !statistics.verified) text += ", UNVERIFIED";
   text += '\n';
   for (unsigned i = 0; i < kClasses; ++i) {
     text += fmt::format("  {:<17}{}\n", class_name(i), statistics.routed[i]);
