@@ -67,10 +67,14 @@ int show(const std::string& name, bool as_json) {
   if (!found) return host_error(found.error().message);
   const Weights& weights = **found;
   if (as_json) {
-    Json json = {{"model", weights.layout->name},  {"source", weights.source},
-                 {"layout", weights.layout->version}, {"features", weights.features},
-                 {"parameters", weights.layout->parameters}, {"checksum", weights.checksum},
-                 {"described", weights.described}, {"verified", weights.verified()}};
+    Json json = {{"model", weights.layout->name},
+                 {"source", weights.source},
+                 {"layout", weights.layout->version},
+                 {"features", weights.features},
+                 {"parameters", weights.layout->parameters},
+                 {"checksum", weights.checksum},
+                 {"described", weights.described},
+                 {"verified", weights.verified()}};
     for (const Tensor& tensor : weights.layout->tensors) {
       json["tensors"].push_back({{"name", tensor.name}, {"offset", tensor.offset}, {"shape", tensor.shape}});
     }
@@ -129,7 +133,9 @@ int verify(const VerifyArguments& arguments) {
   options.device = arguments.device == "cuda" ? Device::kCuda : Device::kCpu;
   options.exhaustive = arguments.exhaustive;
   if (isatty(STDERR_FILENO)) {
-    options.progress = [](double share) { fmt::print(stderr, "\r{:3.0f} %{}", share * 100, share < 1 ? "" : "\r     \r"); };
+    options.progress = [](double share) {
+      fmt::print(stderr, "\r{:3.0f} %{}", share * 100, share < 1 ? "" : "\r     \r");
+    };
   }
   const auto report = verify_dispatch(weights, options);
   if (!report) return host_error(report.error().message);

@@ -76,15 +76,15 @@ std::vector<std::string> built_in_models();
 struct VerifyOptions {
   Device device = Device::kCpu;
   bool exhaustive = false;
-  unsigned threads = 0;                         // CPU: 0 for all there are
-  unsigned device_ordinal = 0;                  // GPU
+  unsigned threads = 0;  // CPU: 0 for all there are
+  unsigned device_ordinal = 0;  // GPU
   std::function<void(double share)> progress;  // called now and then, from one thread
 };
 struct DispatchReport {
   Verification verification;  // also what record_verification() writes
-  std::uint64_t inputs = 0;   // the network was asked
+  std::uint64_t inputs = 0;  // the network was asked
   double seconds = 0;
-  double rounding = 0;        // the largest difference to the same network in double precision (CPU)
+  double rounding = 0;  // the largest difference to the same network in double precision (CPU)
   std::uint32_t example = 0;  // a word it is wrong about, if there is one
   std::array<std::array<std::uint64_t, 7>, 7> confusion{};  // words: [the table's class][the network's]
 };

@@ -19,7 +19,10 @@ unsigned thread_count(const Options& options) {
 }  // namespace
 
 CpuBackend::CpuBackend(const Options& options, Dispatching dispatching)
-    : memory_limit_(options.memory_limit), dispatching_(std::move(dispatching)), pool_(thread_count(options)), lanes_(options.lanes) {}
+    : memory_limit_(options.memory_limit),
+      dispatching_(std::move(dispatching)),
+      pool_(thread_count(options)),
+      lanes_(options.lanes) {}
 
 CpuLane& CpuBackend::at(unsigned lane) {
   auto& place = lanes_.at(lane);

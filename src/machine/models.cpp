@@ -39,8 +39,8 @@ Result<void> record_verification(const std::string& path, const Verification& ve
   auto json = nlohmann::ordered_json::parse(text->begin(), text->end(), nullptr, false);
   if (!json.is_object()) return Error{beside + ": is not a description"};
   json["verified"] = {
-      {"checksum", verification.checksum}, {"date", verification.date},     {"device", verification.device},
-      {"method", verification.method},     {"words", verification.words},   {"errors", verification.errors},
+      {"checksum", verification.checksum}, {"date", verification.date},   {"device", verification.device},
+      {"method", verification.method},     {"words", verification.words}, {"errors", verification.errors},
       {"margin", verification.margin},
   };
   // Whoever reads meanwhile sees the old description or the new one.

@@ -35,7 +35,8 @@ double rounding_at(const neural::DispatchNetwork& network, u32 word) {
   neural::dispatch_logits(machine, network, word, 0);
   neural::dispatch_logits(exact, network, word, 0);
   double most = 0;
-  for (u32 i = 0; i < neural::kClasses; ++i) most = std::max(most, std::abs(static_cast<double>(machine[i]) - exact[i]));
+  for (u32 i = 0; i < neural::kClasses; ++i)
+    most = std::max(most, std::abs(static_cast<double>(machine[i]) - exact[i]));
   return most;
 }
 
@@ -47,9 +48,8 @@ class CpuCheck {
         pool_(options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())) {}
 
   dispatch::Tally every_input() {
-    each_part(kInputs, [&](u64 number, dispatch::Checker& checker) {
-      checker.check(word_of_input(number), kWords / kInputs);
-    });
+    each_part(kInputs,
+              [&](u64 number, dispatch::Checker& checker) { checker.check(word_of_input(number), kWords / kInputs); });
     return tally_;
   }
   dispatch::Tally every_word() {
@@ -139,7 +139,8 @@ Result<DispatchReport> verify_dispatch(const Weights& weights, const VerifyOptio
     report = report_of(options.exhaustive ? check.every_word() : check.every_input());
     report.inputs = options.exhaustive ? kWords : kInputs;
     report.verification.device = "cpu";
-    report.verification.method = options.exhaustive ? "every word" : "every distinct input, each standing for 2^12 words";
+    report.verification.method =
+        options.exhaustive ? "every word" : "every distinct input, each standing for 2^12 words";
   }
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   report.rounding = check.rounding();

@@ -1,6 +1,6 @@
-// The dispatch networks: from a word to the class it is sent to. Freestanding and plain data, so that the host and every
-// device run the same text. Sums are taken in one fixed order and products are rounded before they are added (nobody
-// contracts them), so the results are the same bits everywhere.
+// The dispatch networks: from a word to the class it is sent to. Freestanding and plain data, so that the host and
+// every device run the same text. Sums are taken in one fixed order and products are rounded before they are added
+// (nobody contracts them), so the results are the same bits everywhere.
 #pragma once
 
 #include "base/types.h"

@@ -8,7 +8,9 @@ namespace {
 // Puts tensors one behind the other.
 class Builder {
  public:
-  Builder(std::string name, std::string purpose) { layout_.name = std::move(name), layout_.purpose = std::move(purpose); }
+  Builder(std::string name, std::string purpose) {
+    layout_.name = std::move(name), layout_.purpose = std::move(purpose);
+  }
 
   Builder& tensor(const std::string& name, std::vector<std::uint64_t> shape) {
     std::uint64_t count = 1;

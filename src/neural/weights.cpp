@@ -72,10 +72,12 @@ void take_description(Weights& weights, std::string_view description) {
   }
   const std::uint64_t features = number(json, "features");
   const unsigned newest = model == neural::kDispatchEmbedding ? 2 : 1;
-  if (features < 1 || features > newest) throw Unfit{"has features version " + std::to_string(features) + ", which is unknown"};
+  if (features < 1 || features > newest)
+    throw Unfit{"has features version " + std::to_string(features) + ", which is unknown"};
   weights.features = static_cast<unsigned>(features);
   check_tensors(member(json, "tensors"), *weights.layout);
-  if (text(json, "checksum") != weights.checksum) throw Unfit{"is of other weights: its checksum is not that of the file"};
+  if (text(json, "checksum") != weights.checksum)
+    throw Unfit{"is of other weights: its checksum is not that of the file"};
   const Json& training = member(json, "training");
   weights.training_command = text(training, "command");
   weights.metrics = member(training, "metrics").dump();
@@ -97,7 +99,8 @@ Result<WeightsPointer> checked(Weights weights) {
                  std::to_string(weights.layout->parameters)};
   }
   for (std::size_t i = 0; i < weights.values.size(); ++i) {
-    if (!std::isfinite(weights.values[i])) return Error{source + ": value " + std::to_string(i) + " is not a finite number"};
+    if (!std::isfinite(weights.values[i]))
+      return Error{source + ": value " + std::to_string(i) + " is not a finite number"};
   }
   return std::make_shared<const Weights>(std::move(weights));
 }

@@ -86,6 +86,8 @@ class SimulatedDevice {
     u32 page_limit = 1u << 20, area_capacity = 64;
     u32 slots = 4;
     u64 ring_bytes = 8192;
+    dispatch::Router router = {};
+    bool dispatch_every = false;
   };
   explicit SimulatedDevice(const Plan& plan)
       : plan_(plan),
@@ -220,6 +222,8 @@ class SimulatedDevice {
     launch_.images = images_.as();
     launch_.image_bytes = image_bytes_;
     launch_.decoded = decoded_.as<interpreter::WordEntry>();
+    launch_.router = plan_.router;
+    launch_.dispatch_every = plan_.dispatch_every;
     launch_.mailbox = mailbox_.view();
     launch_.output = ring_.view();
     launch_.jobs = list_.data();

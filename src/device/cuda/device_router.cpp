@@ -17,7 +17,8 @@ Result<DeviceRouter> DeviceRouter::create(const ContextPointer& context, dispatc
   if (!counts) return counts.error();
   result.counts_ = std::move(*counts);
   if (auto done = result.stream_.upload(result.network_.address(), network, bytes); !done) return done.error();
-  if (auto done = result.stream_.fill(result.counts_.address(), 0, sizeof(dispatch::Counts)); !done) return done.error();
+  if (auto done = result.stream_.fill(result.counts_.address(), 0, sizeof(dispatch::Counts)); !done)
+    return done.error();
   if (auto done = result.stream_.wait(); !done) return done.error();
   return result;
 }

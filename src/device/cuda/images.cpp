@@ -1,7 +1,8 @@
 #include "device/cuda/images.h"
 
 // device/cuda/images.inc is written by CMake: KVRM_PTX(path) and KVRM_CUBIN(compute capability, path) for what was
-// built of the kernel, KVRM_CHECK_PTX(path) for check_dispatch.cpp; or KVRM_NO_PTX(why). The assembler copies the files in.
+// built of the kernel, KVRM_CHECK_PTX(path) for check_dispatch.cpp; or KVRM_NO_PTX(why). The assembler copies the files
+// in.
 #define KVRM_EMBED(symbol, path)                                                                                \
   asm(".pushsection .rodata.kvrm_gpu,\"a\",@progbits\n.balign 64\n.hidden " symbol "_begin\n.globl " symbol     \
       "_begin\n" symbol "_begin:\n.incbin \"" path "\"\n.hidden " symbol "_end\n.globl " symbol "_end\n" symbol \

@@ -23,7 +23,13 @@ inline bool find_window(const Launch& launch, const memory::LaneSpace& space, u6
   window.start = area->start;
   window.words = static_cast<u32>((area->end - area->start) / 4);
   window.entries = launch.decoded + offset / 4;
+  window.router = &launch.router;
   return true;
+}
+
+inline interpreter::WordEntry decode_word(const Launch& launch, u32 word, u64 pc) {
+  if (launch.dispatch_every) return {word, interpreter::kHandleUndecoded, 0};  // decoded whenever it runs
+  return interpreter::make_word_entry(word, launch.router.row(word, pc));
 }
 
 // Code that is the lane's own: one word at a time, decoded anew, so that whatever wrote it last counts.
@@ -43,10 +49,9 @@ inline Trap fetch_word(const Launch& launch, Lane& lane, Cpu& cpu, memory::LaneM
                            ? sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u32*>(at))
                            : memory::load_global<u32>(at);
       if (lane.word[0].word != word || lane.word[0].handler == 0) {
-        const interpreter::WordEntry entry = interpreter::make_word_entry(word, launch.router.row(word, cpu.pc));
-        interpreter::store_entry(&lane.word[0], entry);
+        interpreter::store_entry(&lane.word[0], decode_word(launch, word, cpu.pc));
       }
-      window = {cpu.pc, 1, lane.word};
+      window = {cpu.pc, 1, lane.word, &launch.router};
       return Trap::kNone;
     }
   }
@@ -55,20 +60,11 @@ inline Trap fetch_word(const Launch& launch, Lane& lane, Cpu& cpu, memory::LaneM
   return trap;
 }
 
-// The word at pc, decoded once more into the lane's own entry.
-inline interpreter::CodeWindow decode_again(const Launch& launch, Lane& lane, u64 pc,
-                                            const interpreter::CodeWindow& window) {
-  const u32 word = interpreter::load_entry(window.entries + (pc - window.start) / 4).word;
-  interpreter::store_entry(&lane.word[0], interpreter::make_word_entry(word, launch.router.row(word, pc)));
-  return {pc, 1, lane.word};
-}
-
 // Once for each word of the images, before anything runs: while lanes run together, what they run must not change.
 inline void decode_image_word(const Launch& launch, u64 index) {
   const u32 word = memory::load_global<u32>(launch.images + index * 4);
   // The router may want to know pc: an image is mapped at page boundaries, so its low bits are those of the index.
-  interpreter::store_entry(&launch.decoded[index],
-                           interpreter::make_word_entry(word, launch.router.row(word, index * 4)));
+  interpreter::store_entry(&launch.decoded[index], decode_word(launch, word, index * 4));
 }
 
 // The first look at a lane's record: nothing is in it yet.
@@ -166,12 +162,9 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
       u32 ran = 0;
       if (choice.mine) {
         if (trap == Trap::kNone && common_turn != 0) {
-          interpreter::TurnEnd end{Trap::kNotHere, 0};
-          if (!launch.dispatch_every) {
-            end = interpreter::run_turn<typename Warp::Together>(
-                home, window.start, window.words, window.entries, static_cast<u32>(index), common_turn, choice.lanes,
-                choice.lanes == runnable);
-          }
+          const interpreter::TurnEnd end = interpreter::run_turn<typename Warp::Together>(
+              home, window.start, window.words, window.entries, static_cast<u32>(index), common_turn, choice.lanes,
+              choice.lanes == runnable);
           trap = end.trap;
           ran = end.retired;
           cpu.clock_ns += ran;
@@ -180,8 +173,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
             trap = page.trap == Trap::kNone && !(page.entry & memory::kEntryCommon) ? Trap::kNone : Trap::kNotHere;
           }
           if (trap == Trap::kNotHere) {
-            trap = interpreter::run_one(
-                cpu, memory, launch.dispatch_every ? decode_again(launch, lane, cpu.pc, window) : window);
+            trap = interpreter::run_one(cpu, memory, window);
             const u32 one = trap == Trap::kNone || trap == Trap::kSystemCall ? 1 : 0;
             ran += one;
             cpu.clock_ns += one;
