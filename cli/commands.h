@@ -16,6 +16,7 @@ void add_run(CLI::App& app, Command& chosen);
 void add_fleet(CLI::App& app, Command& chosen);
 void add_info(CLI::App& app, Command& chosen);
 void add_disasm(CLI::App& app, Command& chosen);
+void add_models(CLI::App& app, Command& chosen);
 
 // Prints "kvrm: message" on stderr and returns kHostError.
 int host_error(const std::string& message);

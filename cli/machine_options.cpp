@@ -1,5 +1,8 @@
 #include "machine_options.h"
 
+#include <fmt/core.h>
+
+#include "kvrm/models.h"
 #include "options.h"
 
 namespace kvrm::cli {
@@ -13,6 +16,42 @@ Engine engine_named(const std::string& name) {
   return name == "jit" ? Engine::kJit : name == "interp" ? Engine::kInterpreter : Engine::kAuto;
 }
 
+Dispatch dispatch_named(const std::string& name) {
+  return name == "neural" ? Dispatch::kNeural : name == "hybrid" ? Dispatch::kHybrid : Dispatch::kTable;
+}
+
+void add_dispatch_options(CLI::App& command, MachineArguments& arguments) {
+  command
+      .add_option("--dispatch", arguments.dispatch,
+                  "Who routes an instruction to its class: the table, the network (neural), or the table with the "
+                  "network's answers recorded (hybrid)")
+      ->check(CLI::IsMember({"table", "neural", "hybrid"}))
+      ->capture_default_str();
+  command.add_option("--weights", arguments.weights,
+                     "Weights of the dispatch network, a .npy file (default: those that come with kvrm)");
+  command.add_flag("--unverified", arguments.unverified,
+                   "Let a network decide whose weights were not verified; wrong classes raise Undefined");
+  command.add_flag("--dispatch-every", arguments.dispatch_every,
+                   "Route anew whenever an instruction runs, not once when it is decoded: slow, to measure it");
+}
+
+Result<void> set_dispatch(const MachineArguments& arguments, Options& options) {
+  options.dispatch = dispatch_named(arguments.dispatch);
+  options.unverified = arguments.unverified;
+  options.dispatch_every = arguments.dispatch_every;
+  options.notice = [](const std::string& line) { fmt::print(stderr, "kvrm: {}\n", line); };
+  if (options.dispatch == Dispatch::kTable) {
+    if (!arguments.weights.empty()) return Error{"--weights needs --dispatch neural or hybrid"};
+    if (arguments.unverified) return Error{"--unverified needs --dispatch neural"};
+    return {};
+  }
+  if (arguments.weights.empty()) return {};
+  auto weights = load_weights(arguments.weights);
+  if (!weights) return weights.error();
+  options.weights = *weights;
+  return {};
+}
+
 }  // namespace
 
 void add_machine_options(CLI::App& command, MachineArguments& arguments) {
@@ -22,6 +61,7 @@ void add_machine_options(CLI::App& command, MachineArguments& arguments) {
   command.add_option("--engine", arguments.engine, "How it runs code")
       ->check(CLI::IsMember({"auto", "interp", "jit"}))
       ->capture_default_str();
+  add_dispatch_options(command, arguments);
   command.add_option("--max-instructions", arguments.max_instructions,
                      "Stop each program after exactly this many instructions (1000000, 1e9)");
   command.add_option("--memory", arguments.memory, "A guest's memory limit (512M, 4G)")->capture_default_str();
@@ -58,6 +98,7 @@ Result<Settings> settings_of(const MachineArguments& arguments, const std::vecto
   settings.program.clock = arguments.clock == "host" ? Clock::kHost : Clock::kVirtual;
   settings.options.device = device_named(arguments.device);
   settings.options.engine = engine_named(arguments.engine);
+  if (auto set = set_dispatch(arguments, settings.options); !set) return set.error();
   if (!arguments.lanes.empty()) {
     const auto lanes = parse_count(arguments.lanes);
     if (!lanes || *lanes == 0 || *lanes > 1u << 24) return Error{"--lanes takes a number from 1 to 16777216"};

@@ -21,6 +21,11 @@ struct MachineArguments {
   std::string clock = "virtual";
   std::string seed = "0";
   std::string stats;
+  std::string dispatch = "table";
+  std::string weights;
+  bool unverified = false;
+  bool dispatch_every = false;
+  bool lane_stats = false;
   bool verbose = false;
   bool progress = false;
 };

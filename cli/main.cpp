@@ -19,6 +19,8 @@ int main(int argc, char** argv) {
       "  kvrm run --root data busybox ls -l /        let it see the folder data as /\n"
       "  kvrm run --stats=json prog 2>stats.json     measure it\n"
       "  kvrm fleet --stdin-dir data --out r.jsonl prog   run it over many inputs\n"
+      "  kvrm run --dispatch neural --stats prog     let a network route every instruction\n"
+      "  kvrm models verify dispatch                 prove that it is always right\n"
       "  kvrm disasm --word d503201f                 what does this word mean?\n\n"
       "kvrm COMMAND --help explains a command.");
   kvrm::cli::Command chosen;
@@ -26,6 +28,7 @@ int main(int argc, char** argv) {
   kvrm::cli::add_fleet(app, chosen);
   kvrm::cli::add_info(app, chosen);
   kvrm::cli::add_disasm(app, chosen);
+  kvrm::cli::add_models(app, chosen);
   try {
     app.parse(argc, argv);
     return chosen();

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "commands.h"
+#include "dispatch_report.h"
 #include "endings.h"
 #include "interrupt.h"
 #include "kvrm/machine.h"
@@ -45,6 +46,8 @@ class LaneOutput {
     std::fflush(stdout);
   }
   int status() const { return status_; }
+  // {lane: how its words were routed}
+  const nlohmann::ordered_json& dispatch() const { return dispatch_; }
   const Endings& endings() const { return endings_; }
 
  private:
@@ -56,6 +59,7 @@ class LaneOutput {
     }
     if (!result.error.empty()) fmt::print(stderr, "kvrm: lane {}: {}\n", result.index, result.error);
     endings_.add(ending_of(result));
+    if (result.dispatch) dispatch_[std::to_string(result.index)] = dispatch_json(*result.dispatch);
     if (status_ == 0) status_ = status_of(result);
   }
   static int status_of(const JobResult& result) {
@@ -72,6 +76,7 @@ class LaneOutput {
   std::uint64_t next_ = 0;
   int status_ = 0;  // the first that is not 0
   Endings endings_;
+  nlohmann::ordered_json dispatch_ = nlohmann::ordered_json::object();
 };
 
 }  // namespace
@@ -104,7 +109,9 @@ int run_lanes(const MachineArguments& arguments, const Settings& settings) {
                output.endings().text());
   }
   if (!arguments.stats.empty()) {
-    print_statistics(machine->statistics(), machine->lanes(), arguments.stats == "json", {{"endings", counts}});
+    nlohmann::ordered_json more = {{"endings", counts}};
+    if (arguments.lane_stats) more["lane_dispatch"] = output.dispatch();
+    print_statistics(machine->statistics(), machine->lanes(), arguments.stats == "json", more);
   }
   return interrupted ? 130 : output.status();
 }

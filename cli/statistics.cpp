@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "dispatch_report.h"
+
 namespace kvrm::cli {
 namespace {
 
@@ -38,10 +40,12 @@ void print_statistics(const Statistics& statistics, std::uint64_t lanes, bool as
   }
   json.update(more);
   if (as_json) {
+    json["dispatch"] = dispatch_json(statistics.dispatch);
     fmt::print(stderr, "{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
   for (const auto& [name, value] : json.items()) fmt::print(stderr, "{:<19}{}\n", name, as_text(value));
+  fmt::print(stderr, "{}", dispatch_text(statistics.dispatch));
 }
 
 }  // namespace kvrm::cli

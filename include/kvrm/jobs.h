@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct JobResult {
   std::string output, errors;                   // what it wrote to stdout and stderr
   bool output_cut = false, errors_cut = false;  // it wrote more than JobLimits::max_output; the rest was dropped
   Registers registers;
+  std::optional<DispatchStatistics> dispatch;  // of this job alone; on the CPU device
   std::string error;  // why the job could not be started; then nothing of the above holds
 };
 

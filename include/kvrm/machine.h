@@ -100,6 +100,8 @@ class Machine {
                         const JobLimits& limits = {});
 
   Statistics statistics() const;
+  // Of one lane. On a GPU the lanes share their decoded code, and there is no such thing.
+  Result<DispatchStatistics> dispatch_statistics(unsigned lane) const;
 
  private:
   struct Parts;

@@ -1,8 +1,10 @@
 // The values that go into a Machine and come out of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +14,13 @@ namespace kvrm {
 enum class Device { kAuto, kCpu, kCuda };
 enum class Engine { kAuto, kInterpreter, kJit };
 enum class Clock { kVirtual, kHost };
+// Who decides the routing class of an instruction: the table, the network, or the table with the network's answers
+// recorded beside it.
+enum class Dispatch { kTable, kNeural, kHybrid };
+const char* to_string(Dispatch dispatch);
+
+struct Weights;  // models.h
+using WeightsPointer = std::shared_ptr<const Weights>;
 
 struct Options {
   Device device = Device::kAuto;
@@ -23,7 +32,12 @@ struct Options {
   bool common_memory = false;
   unsigned threads = 0;                                 // CPU device: host threads for its lanes; 0: all there are
   unsigned device_ordinal = 0;                          // which GPU, as its driver counts them
-  std::function<void(const std::string&)> notice = {};  // gets a line when something takes long before a run
+  Dispatch dispatch = Dispatch::kTable;
+  WeightsPointer weights;       // of the dispatch network; null: those that come with the library
+  bool unverified = false;      // kNeural: take weights without a passed verification; the statistics say so
+  bool dispatch_every = false;  // decide anew whenever an instruction runs, to measure what it costs
+  // Gets a line when something takes long before a run, or is not done as asked.
+  std::function<void(const std::string&)> notice = {};
 };
 
 // A Linux program and its surroundings.
@@ -95,6 +109,16 @@ struct FloatStatistics {
   std::uint64_t fast = 0, slow = 0;
 };
 
+// How words got their routing class. Classes by number (models.h has their names).
+struct DispatchStatistics {
+  Dispatch mode = Dispatch::kTable;
+  std::string weights;   // where they came from and their checksum; empty: the table alone
+  bool verified = true;  // false: the network decided without a passed verification
+  bool every = false;
+  std::array<std::uint64_t, 7> routed{};                    // words sent to each class
+  std::array<std::array<std::uint64_t, 7>, 7> confusion{};  // kHybrid: [the table's class][the network's]
+};
+
 struct Statistics {
   std::uint64_t instructions = 0;
   double seconds = 0;  // spent in run()
@@ -108,6 +132,7 @@ struct Statistics {
   std::uint64_t code_invalidations = 0;  // pages of decoded code dropped because something wrote there
   std::uint64_t private_bytes = 0;     // private memory in use
   std::optional<FloatStatistics> floats;  // CPU device, in a build with KVRM_COUNT_FLOAT only
+  DispatchStatistics dispatch;
   std::string device = "cpu";
   std::string engine = "interp";
 };

@@ -12,8 +12,7 @@ KVRM_HANDLER Next run_undefined(Cpu*, const Entry* entry, Context* context, i64 
 
 }  // namespace
 
-Entry make_entry(u32 word, u32 index_in_page) {
-  const isa::Row row = isa::decode(word);
+Entry make_entry(isa::Row row, u32 word, u32 index_in_page) {
   Entry entry{&run_undefined, 0};
   for (const MakeEntry make : kShards) {
     if (make(row, word, index_in_page, entry)) break;

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "interpreter/entry.h"
+#include "isa/a64_rows.h"
 
 namespace kvrm::interpreter {
 
-// The entry for a word at an index of its page: the handler of its row, specialised for what the operands are.
-Entry make_entry(u32 word, u32 index_in_page);
+// The entry for a word of this row at an index of its page: the row's handler, specialised for what the operands are.
+Entry make_entry(isa::Row row, u32 word, u32 index_in_page);
 
 // Decodes its own word first.
 KVRM_HANDLER Next run_undecoded(Cpu* cpu, const Entry* entry, Context* context, i64 credit);

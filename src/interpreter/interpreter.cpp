@@ -30,11 +30,12 @@ u64 host_clock_ns() {
           .count());
 }
 
-Interpreter::Interpreter(memory::AddressSpace& space) : context_(std::make_unique<Context>()) {
+Interpreter::Interpreter(memory::AddressSpace& space, const Dispatch& dispatch)
+    : dispatch_(dispatch), context_(std::make_unique<Context>()) {
   context_->translations = space.policy().cache;
   context_->space = &space;
   context_->fetch_fault = {&run_fetch_fault, 0};
-  cache_ = std::make_unique<PredecodeCache>(space, *context_);
+  cache_ = std::make_unique<PredecodeCache>(space, *context_, dispatch_.router);
   context_->cache = cache_.get();
   if (!space.is_common()) return;
   common_ = std::make_unique<memory::TranslationCache>();
@@ -73,7 +74,7 @@ Interpreter::Burst Interpreter::run_burst(Cpu& cpu, u64 budget) {
 
 // One instruction, from a copy of its entry that has a pause behind it; any branch sees its credit used up.
 Interpreter::Burst Interpreter::run_one(Cpu& cpu) {
-  const Entry code[2] = {*cache_->enter(cpu.pc), {&run_pause, 0}};
+  const Entry code[2] = {dispatch_.every ? cache_->enter_once(cpu.pc) : *cache_->enter(cpu.pc), {&run_pause, 0}};
   context_->entries = code;
   context_->page_address = cpu.pc;
   context_->retired_at_credit_zero = retired_ + 1;
@@ -94,8 +95,9 @@ Interpreter::Outcome Interpreter::run(Cpu& cpu, u64 budget, const std::atomic<bo
     }
     if (common_) context_->space->look_at_code(*common_);
     const u64 left = budget - outcome.retired;
-    const Burst burst =
-        left >= kShortest ? run_burst(cpu, std::min(left, common_ ? kCommonBurst : kBurst)) : run_one(cpu);
+    const Burst burst = left >= kShortest && !dispatch_.every
+                            ? run_burst(cpu, std::min(left, common_ ? kCommonBurst : kBurst))
+                            : run_one(cpu);
     outcome.trap = burst.trap;
     outcome.retired += burst.retired;
     if (progress) progress->fetch_add(burst.retired, std::memory_order_relaxed);

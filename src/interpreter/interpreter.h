@@ -5,16 +5,23 @@
 #include <memory>
 
 #include "base/cpu.h"
+#include "dispatch/router.h"
 #include "memory/address_space.h"
 
 namespace kvrm::interpreter {
+
+// How words get their class.
+struct Dispatch {
+  dispatch::Router router;
+  bool every = false;  // decide again whenever an instruction runs, to measure what deciding costs
+};
 
 class PredecodeCache;
 struct Context;
 
 class Interpreter {
  public:
-  explicit Interpreter(memory::AddressSpace& space);
+  explicit Interpreter(memory::AddressSpace& space, const Dispatch& dispatch = {});
   ~Interpreter();
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
@@ -42,6 +49,7 @@ class Interpreter {
   Burst finish(Cpu& cpu, u64 budget, i64 credit);
 
   std::unique_ptr<memory::TranslationCache> common_;  // of a lane that shares its memory with others
+  const Dispatch dispatch_;
   std::unique_ptr<Context> context_;
   std::unique_ptr<PredecodeCache> cache_;
   u64 retired_ = 0;  // by the run() under way

@@ -2,6 +2,7 @@
 // used its turn, or meets an instruction that needs more than the registers and the recent pages. Freestanding.
 #pragma once
 
+#include "dispatch/router.h"
 #include "interpreter/cold_rows.h"
 
 namespace kvrm::interpreter {
@@ -11,6 +12,7 @@ struct CodeWindow {
   u64 start;
   u32 words;
   WordEntry* entries;  // two more than words may be read
+  const dispatch::Router* router = nullptr;  // says what words are that are not decoded
 };
 
 template <class Op>
@@ -203,7 +205,9 @@ KVRM_INLINE Trap run_one(Cpu& cpu, memory::LaneMemory& memory, const CodeWindow&
   const u64 pc = cpu.pc;
   const WordEntry entry = load_entry(window.entries + (pc - window.start) / 4);
   if (entry.handler == kHandleUndefined) return Trap::kUndefined;
-  const isa::Row row = entry.handler == kHandleCold ? static_cast<isa::Row>(entry.operands) : isa::decode(entry.word);
+  const isa::Row row = entry.handler == kHandleCold        ? static_cast<isa::Row>(entry.operands)
+                       : entry.handler == kHandleUndecoded ? window.router->row(entry.word, pc)
+                                                           : isa::decode(entry.word);
   const Trap trap = run_cold(cpu, memory, row, entry.word);
   if (trap == Trap::kNone && isa::facts(row).flow == isa::Flow::kNext) cpu.pc = pc + 4;
   return trap;

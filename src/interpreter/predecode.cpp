@@ -1,6 +1,7 @@
 #include "interpreter/predecode.h"
 
 #include "base/device.h"
+#include "dispatch/router.h"
 #include "interpreter/handlers.h"
 
 namespace kvrm::interpreter {
@@ -13,7 +14,8 @@ u32 word_at(const u8* page, u32 index) {
 
 }  // namespace
 
-PredecodeCache::PredecodeCache(memory::AddressSpace& space, Context& context) : space_(space), context_(context) {
+PredecodeCache::PredecodeCache(memory::AddressSpace& space, Context& context, const dispatch::Router& router)
+    : space_(space), context_(context), router_(router) {
   if (!space_.is_common()) space_.set_code_listener(this);
   code_remapped();
 }
@@ -60,13 +62,20 @@ const Entry* PredecodeCache::enter(u64 pc) {
   if (entry.run == &run_undecoded) {
     const u32 word = word_at(code.bytes, index);
     if (!known->words.empty()) known->words[index] = word;
-    entry = make_entry(word, index);
+    entry = make_entry(router_.row(word, pc), word, index);
     ++decoded_words_;
   }
   context_.page_address = address;
   context_.entries = entries;
   context_.pages[address / memory::kPageSize % Context::kCachedPages] = {address, entries};
   return &entry;
+}
+
+Entry PredecodeCache::enter_once(u64 pc) {
+  auto* entry = const_cast<Entry*>(enter(pc));
+  const Entry copy = *entry;
+  if (entry != &context_.fetch_fault) *entry = {&run_undecoded, 0};
+  return copy;
 }
 
 void PredecodeCache::code_written(const u8* page) {

@@ -8,11 +8,16 @@
 
 #include "interpreter/entry.h"
 
+namespace kvrm::dispatch {
+struct Router;
+}
+
 namespace kvrm::interpreter {
 
 class PredecodeCache final : public memory::CodeListener {
  public:
-  PredecodeCache(memory::AddressSpace& space, Context& context);
+  // The router outlives the cache.
+  PredecodeCache(memory::AddressSpace& space, Context& context, const dispatch::Router& router);
   ~PredecodeCache() override;
 
   // Makes pc's page current and returns pc's entry, decoded. A fetch that may not happen gives an entry that traps.
@@ -21,6 +26,9 @@ class PredecodeCache final : public memory::CodeListener {
   void code_written(const u8* page) override;
   void code_remapped() override;
   void code_of_others() override;
+
+  // A copy of pc's entry; the next time it is decoded again.
+  Entry enter_once(u64 pc);
 
   u64 decoded_words() const { return decoded_words_; }
   u64 invalidations() const { return invalidations_; }
@@ -35,6 +43,7 @@ class PredecodeCache final : public memory::CodeListener {
 
   memory::AddressSpace& space_;
   Context& context_;
+  const dispatch::Router& router_;
   std::unordered_map<const u8*, std::unique_ptr<Known>> pages_;
   u64 decoded_words_ = 0;
   u64 invalidations_ = 0;

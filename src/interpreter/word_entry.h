@@ -44,8 +44,7 @@ KVRM_INLINE Op unpack_operands(u64 bits) {
 }
 
 // noinline: several loops may need it, and it is rarely called.
-KVRM_COLD inline WordEntry make_word_entry(u32 word) {
-  const isa::Row row = isa::decode(word);
+KVRM_COLD inline WordEntry make_word_entry(u32 word, isa::Row row) {
   WordEntry entry{word, kHandleCold, kTooStraight, static_cast<u64>(row)};
   switch (row) {
 #define KVRM_ENTRY_CASE(row, first, shape)                            \

@@ -4,7 +4,7 @@
     generate.py --table a64.inc --semantics DIR --out DIR
 
 Written: a64_rows.h (row numbers and facts), a64_operands.h (one operand struct per row),
-a64_decoder.h (the decision tree), a64_implemented.h (the rows that have a meaning in DIR)
+a64_decoder.h (the decision trees), a64_implemented.h (the rows that have a meaning in DIR)
 and a64.json (the same facts for the tests and the coverage page).
 """
 
@@ -17,10 +17,12 @@ import pathlib
 import re
 import sys
 
+import routing
+from routing import CLASSES, uncovered
+
 REGISTER = re.compile(r"^([RV])([a-z]\d?)(_sp)?$")
 SHARDS = 6
 FLOWS = ["next", "direct", "conditional", "indirect", "call", "return", "trap"]
-CLASSES = ["arithmetic", "logical", "load_store", "branch", "multiply_divide", "extend_shift", "system"]
 
 
 class TableError(Exception):
@@ -171,19 +173,6 @@ def refused_cubes(where, named_slices):
     return minimise(cubes(0, 0, len(positions), 0))
 
 
-def uncovered(mask, bits, cubes):
-    """A word of the cube (mask, bits) that none of the cubes holds, or None. Exact: splits until it knows."""
-    near = [(m, b) for m, b in cubes if (b ^ bits) & m & mask == 0]
-    if not near:
-        return bits
-    open_bits = [m & ~mask for m, _ in near]
-    if 0 in open_bits:
-        return None
-    bit = open_bits[0] & -open_bits[0]
-    word = uncovered(mask | bit, bits, near)
-    return word if word is not None else uncovered(mask | bit, bits | bit, near)
-
-
 def shared_word(a, b):
     """A word that both rows accept, or None."""
     if (a.bits ^ b.bits) & a.mask & b.mask:
@@ -228,6 +217,8 @@ def read_table(path):
         word = shared_word(a, b)
         if word is not None:
             raise TableError(f"{path}: {a.name} and {b.name} overlap: both accept {word:#010x}")
+    for a, b in routing.meeting(rows):
+        raise TableError(f"{path}: {a} and {b} have different classes, and the bits of routing.py cannot tell them apart")
     return rows
 
 
@@ -245,16 +236,18 @@ def read_implemented(folder):
 
 class Tree:
     """Inner node: shift(5) | bits(4) << 5 | child base << 9, top bit clear.
-    Leaf: top bit set, first candidate << 8 | count."""
+    Leaf: top bit set, first candidate << 8 | count. A root for each class, which leads to the class's rows alone."""
 
     LEAF = 1 << 31
 
     def __init__(self, rows):
         self.rows = rows
-        self.nodes = [0]
+        self.nodes = [0] * len(CLASSES)
         self.candidates = []
         self.memo = {}
-        self.nodes[0] = self.build(tuple(range(len(rows))), 0)
+        for number, name in enumerate(CLASSES):
+            members = tuple(i for i, row in enumerate(rows) if row.routing == name)
+            self.nodes[number] = self.build(members, 0)
 
     def leaf(self, indices):
         key = ("leaf", indices)
@@ -403,8 +396,12 @@ def operands_header(rows):
     return "".join(out)
 
 
-def decoder_header(tree):
+def decoder_header(tree, classes):
     out = [HEADER, '#include "base/types.h"\n\nnamespace kvrm::isa {\n\n']
+    out.append("// The bits that decide a word's class, beside word[31:24].\n")
+    out.append(array("u8", "kRoutingBits", routing.BITS, 12))
+    out.append(array("u32", "kClassNodes", classes.nodes, 8, "{:#x}u"))
+    out.append("// The first ones are the roots of the classes' decoders.\n")
     out.append(array("u32", "kDecoderNodes", tree.nodes, 8, "{:#x}u"))
     out.append(array("u16", "kDecoderCandidates", tree.candidates, 16))
     out.append("\n}  // namespace kvrm::isa\n")
@@ -434,8 +431,9 @@ def implemented_header(rows, implemented):
     return "".join(out)
 
 
-def table_json(rows, implemented):
+def table_json(rows, implemented, classes):
     return {
+        "routing": {"classes": CLASSES, "bits": routing.BITS, "nodes": classes.nodes},
         "rows": [
             {
                 "name": row.name,
@@ -478,14 +476,15 @@ def main():
     except TableError as error:
         sys.exit(f"generate.py: {error}")
     groups = list(dict.fromkeys(row.group for row in rows))
+    classes = routing.ClassTree(rows)
     arguments.out.mkdir(parents=True, exist_ok=True)
     outputs = {
         "a64_rows.h": rows_header(rows, groups),
         "a64_names.h": names_header(rows, groups),
         "a64_operands.h": operands_header(rows),
-        "a64_decoder.h": decoder_header(Tree(rows)),
+        "a64_decoder.h": decoder_header(Tree(rows), classes),
         "a64_implemented.h": implemented_header(rows, implemented),
-        "a64.json": json.dumps(table_json(rows, implemented), indent=1) + "\n",
+        "a64.json": json.dumps(table_json(rows, implemented, classes), indent=1) + "\n",
     }
     for name, text in outputs.items():
         write_if_changed(arguments.out / name, text)

@@ -7,12 +7,14 @@ namespace kvrm {
 
 Result<std::unique_ptr<Backend>> make_backend(const Options& options) {
   if (options.engine == Engine::kJit) return Error{"this build has no translator yet; use the interpreter"};
+  auto dispatching = Dispatching::create(options);
+  if (!dispatching) return dispatching.error();
   if (options.device != Device::kCpu) {
-    auto cuda = CudaBackend::create(options);
+    auto cuda = CudaBackend::create(options, *dispatching);
     if (cuda) return std::unique_ptr<Backend>(std::move(*cuda));
     if (options.device == Device::kCuda) return cuda.error();
   }
-  auto cpu = CpuBackend::create(options);
+  auto cpu = CpuBackend::create(options, std::move(*dispatching));
   if (!cpu) return cpu.error();
   return std::unique_ptr<Backend>(std::move(*cpu));
 }

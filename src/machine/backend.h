@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -82,6 +83,9 @@ class Backend {
   // of the whole batch (a lost device, no memory for a single lane); results that were given stay valid.
   virtual Result<void> run_jobs(std::span<const LaneJob> jobs, const JobLimits& limits, const JobCallback& done,
                                 RunControl& control) = 0;
+
+  // How a lane's words got their classes; none where lanes share what is decoded.
+  virtual std::optional<DispatchStatistics> dispatched(unsigned lane) const = 0;
 
   // Sums since the backend was made. seconds and engine settings are the machine's.
   virtual Statistics statistics() const = 0;

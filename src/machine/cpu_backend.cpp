@@ -21,32 +21,34 @@ constexpr unsigned kMostCommonLanes = 1024;
 
 }  // namespace
 
-CpuBackend::CpuBackend(const Options& options)
+CpuBackend::CpuBackend(const Options& options, Dispatching dispatching)
     : memory_limit_(options.memory_limit),
+      dispatching_(std::move(dispatching)),
       common_(options.common_memory ? std::make_shared<memory::AddressSpace>(memory_limit_, true) : nullptr),
       pool_(thread_count(options)),
       lanes_(options.lanes) {}
 
-Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options) {
+Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options, Dispatching dispatching) {
   const unsigned most = options.threads != 0 ? options.threads : kMostCommonLanes;
   if (options.common_memory && options.lanes > most) return too_many_common_lanes(options.lanes, most);
-  return std::unique_ptr<CpuBackend>(new CpuBackend(options));
-}
-
-std::unique_ptr<CpuLane> CpuBackend::make_lane() const {
-  return std::make_unique<CpuLane>(common_ ? common_ : std::make_shared<memory::AddressSpace>(memory_limit_));
+  return std::unique_ptr<CpuBackend>(new CpuBackend(options, std::move(dispatching)));
 }
 
 CpuLane& CpuBackend::at(unsigned lane) {
   auto& place = lanes_.at(lane);
-  if (!place) place = make_lane();
+  if (!place) place = new_lane();
   return *place;
+}
+
+std::unique_ptr<CpuLane> CpuBackend::new_lane() const {
+  return std::make_unique<CpuLane>(common_ ? common_ : std::make_shared<memory::AddressSpace>(memory_limit_),
+                                   dispatching_);
 }
 
 Result<void> CpuBackend::start(unsigned lane, const linux_abi::Program& program, linux_abi::ProcessOptions options) {
   auto& place = lanes_.at(lane);
   if (place) place->add_to(past_);
-  place = make_lane();
+  place = new_lane();
   return place->start(program, std::move(options));
 }
 
@@ -64,7 +66,8 @@ JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, RunCo
   JobResult result;
   result.index = job.job->index;
   KeptOutput output{{}, false, limits.max_output}, errors{{}, false, limits.max_output};
-  CpuLane lane(std::make_shared<memory::AddressSpace>(memory_limit_));
+  const auto made = new_lane();
+  CpuLane& lane = *made;
   if (auto started = lane.start(job.program->image, job_options(job, output, errors)); !started) {
     result.error = started.error().message;
     return result;
@@ -77,6 +80,7 @@ JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, RunCo
   result.errors = std::move(errors.bytes);
   result.output_cut = output.cut;
   result.errors_cut = errors.cut;
+  result.dispatch = lane.dispatched();
   const std::lock_guard lock(past_mutex_);
   lane.add_to(past_);
   return result;
@@ -108,8 +112,15 @@ Result<void> CpuBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimits
   return {};
 }
 
+std::optional<DispatchStatistics> CpuBackend::dispatched(unsigned lane) const {
+  const auto& place = lanes_.at(lane);
+  return place ? place->dispatched() : dispatching_.statistics({});
+}
+
 Statistics CpuBackend::statistics() const {
   Statistics result = past_;
+  result.dispatch = dispatching_.statistics({});
+  add(result.dispatch, past_.dispatch);
   result.private_bytes = 0;
   for (const auto& lane : lanes_) {
     if (lane) lane->add_to(result);

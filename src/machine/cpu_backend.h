@@ -8,12 +8,13 @@
 #include "device/cpu/thread_pool.h"
 #include "machine/backend.h"
 #include "machine/cpu_lane.h"
+#include "machine/dispatching.h"
 
 namespace kvrm {
 
 class CpuBackend final : public Backend {
  public:
-  static Result<std::unique_ptr<CpuBackend>> create(const Options& options);
+  static Result<std::unique_ptr<CpuBackend>> create(const Options& options, Dispatching dispatching);
 
   Cpu& cpu(unsigned lane) override { return at(lane).cpu(); }
   memory::GuestMemory& memory(unsigned lane) override { return at(lane).memory(); }
@@ -21,15 +22,17 @@ class CpuBackend final : public Backend {
   void run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) override;
   Result<void> run_jobs(std::span<const LaneJob> jobs, const JobLimits& limits, const JobCallback& done,
                         RunControl& control) override;
+  std::optional<DispatchStatistics> dispatched(unsigned lane) const override;
   Statistics statistics() const override;
 
  private:
-  explicit CpuBackend(const Options& options);
+  CpuBackend(const Options& options, Dispatching dispatching);
   CpuLane& at(unsigned lane);
-  std::unique_ptr<CpuLane> make_lane() const;
+  std::unique_ptr<CpuLane> new_lane() const;
   JobResult run_job(const LaneJob& job, const JobLimits& limits, RunControl& control);
 
   const u64 memory_limit_;
+  const Dispatching dispatching_;
   const std::shared_ptr<memory::AddressSpace> common_;  // of all lanes; null: each has its own
   device::cpu::ThreadPool pool_;
   std::vector<std::unique_ptr<CpuLane>> lanes_;  // null until asked for

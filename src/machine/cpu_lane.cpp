@@ -99,6 +99,7 @@ void CpuLane::add_to(Statistics& statistics) const {
   statistics.decoded_words += device_.engine().decoded_words();
   statistics.code_invalidations += device_.engine().code_invalidations();
   statistics.private_bytes += device_.space().private_bytes();
+  add(statistics.dispatch, dispatched());
   if (floats_) {
     if (!statistics.floats) statistics.floats.emplace();
     statistics.floats->fast += floats_->fast;

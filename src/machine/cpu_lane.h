@@ -6,12 +6,16 @@
 #include "device/cpu/lane.h"
 #include "linux/process.h"
 #include "machine/backend.h"
+#include "machine/dispatching.h"
 
 namespace kvrm {
 
 class CpuLane {
  public:
-  explicit CpuLane(std::shared_ptr<memory::AddressSpace> space) : device_(std::move(space)) {}
+  // `dispatching` outlives the lane.
+  CpuLane(std::shared_ptr<memory::AddressSpace> space, const Dispatching& dispatching)
+      : dispatching_(dispatching),
+        device_(std::move(space), {{dispatching.mode(), dispatching.network()}, dispatching.every()}) {}
 
   Cpu& cpu() { return device_.cpu(); }
   memory::AddressSpace& memory() { return device_.space(); }
@@ -22,6 +26,7 @@ class CpuLane {
   // On the calling thread. `index` is what the system-call hook is told.
   LaneResult run(u64 budget, unsigned index, RunControl& control);
 
+  DispatchStatistics dispatched() const { return dispatching_.statistics(device_.dispatched()); }
   // Adds this lane's share.
   void add_to(Statistics& statistics) const;
 
@@ -31,6 +36,7 @@ class CpuLane {
   std::optional<Stop> after(const linux_abi::Outcome& outcome, RunControl& control);
   u64 until_deadline() const;
 
+  const Dispatching& dispatching_;
   device::cpu::Lane device_;
   std::optional<linux_abi::Process> process_;  // a Linux program; otherwise a raw lane
   std::optional<Stop> ended_;                  // nothing follows an exit or a fatal signal

@@ -92,7 +92,7 @@ class Growth {
 
 }  // namespace
 
-Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options) {
+Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options, const Dispatching& dispatching) {
   const auto tell = [&](const device::cuda::CompileProgress& progress) {
     if (options.notice && !progress.done) options.notice(progress.message);
   };
@@ -100,11 +100,16 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options)
   if (!gpu) return gpu.error();
   if (options.common_memory && options.lanes > (*gpu)->most_lanes())
     return too_many_common_lanes(options.lanes, (*gpu)->most_lanes());
-  return std::unique_ptr<CudaBackend>(new CudaBackend(std::move(*gpu), options));
+  auto router = device::cuda::DeviceRouter::create((*gpu)->context, dispatching.mode(), dispatching.network());
+  if (!router) return router.error();
+  return std::unique_ptr<CudaBackend>(new CudaBackend(std::move(*gpu), std::move(*router), options, dispatching));
 }
 
-CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, const Options& options)
+CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRouter router, const Options& options,
+                         Dispatching dispatching)
     : gpu_(std::move(gpu)),
+      dispatching_(std::move(dispatching)),
+      router_(std::move(router)),
       memory_limit_(options.memory_limit),
       common_(options.common_memory),
       meet_(!turned_off("KVRM_MEET")),
@@ -112,6 +117,16 @@ CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, const Options& options)
       slice_(slice_of(*gpu_)),
       lanes_(options.lanes) {
   if (common_) common_memory_ = std::make_unique<memory::AddressSpace>(memory_limit_, true);
+}
+
+LaneSet::Plan CudaBackend::plan(u32 lanes, u32 most_areas) const {
+  return {.lanes = lanes,
+          .memory_limit = memory_limit_,
+          .most_areas = most_areas,
+          .lanes_per_warp = lanes_per_warp_,
+          .common = common_,
+          .router = router_.router(),
+          .dispatch_every = dispatching_.every()};
 }
 
 CudaBackend::Lane& CudaBackend::at(unsigned number) {
@@ -197,11 +212,7 @@ Result<void> CudaBackend::place_lanes() {
     }
     jobs[i].start = starts.add(contents);
   }
-  auto set = LaneSet::create(gpu_, {.lanes = static_cast<u32>(lanes_.size()),
-                                    .memory_limit = memory_limit_,
-                                    .most_areas = starts.most_areas(),
-                                    .lanes_per_warp = lanes_per_warp_,
-                                    .common = common_});
+  auto set = LaneSet::create(gpu_, plan(static_cast<u32>(lanes_.size()), starts.most_areas()));
   if (!set) return set.error();
   if (auto placed = (*set)->place(starts, jobs); !placed) return placed;
   set_ = std::move(*set);
@@ -385,10 +396,9 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
   const unsigned lane_count = static_cast<unsigned>(std::min<u64>({lanes_.size(), numbers.size(), gpu_->most_lanes()}));
   if (!job_set_ || job_lanes_ != lane_count) {
     job_set_.reset();
-    auto set = LaneSet::create(gpu_, {.lanes = lane_count,
-                                      .memory_limit = memory_limit_,
-                                      .most_areas = std::max(starts.most_areas(), 32u),
-                                      .lanes_per_warp = lanes_per_warp_});
+    auto job_plan = plan(lane_count, std::max(starts.most_areas(), 32u));
+    job_plan.common = false;
+    auto set = LaneSet::create(gpu_, job_plan);
     if (!set) return set.error();
     job_set_ = std::move(*set);
     job_lanes_ = lane_count;
@@ -449,6 +459,7 @@ Statistics CudaBackend::statistics() const {
         std::string("slices of ") + std::to_string(slice_.count()) + " ms, " +
         (std::getenv(kSliceVariable) ? "as KVRM_SLICE_MS says" : "the driver limits a kernel's time");
   }
+  if (const auto counts = router_.counts()) result.dispatch = dispatching_.statistics(counts.value());
   result.device = "cuda";
   result.engine = "interp";
   return result;

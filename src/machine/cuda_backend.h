@@ -6,17 +6,19 @@
 #include <optional>
 #include <vector>
 
+#include "device/cuda/device_router.h"
 #include "device/cuda/gpu.h"
 #include "device/cuda/lane_set.h"
 #include "machine/backend.h"
 #include "machine/cuda_processes.h"
 #include "machine/resting_memory.h"
+#include "machine/dispatching.h"
 
 namespace kvrm {
 
 class CudaBackend final : public Backend {
  public:
-  static Result<std::unique_ptr<CudaBackend>> create(const Options& options);
+  static Result<std::unique_ptr<CudaBackend>> create(const Options& options, const Dispatching& dispatching);
 
   Cpu& cpu(unsigned lane) override;
   memory::GuestMemory& memory(unsigned lane) override;
@@ -24,6 +26,7 @@ class CudaBackend final : public Backend {
   void run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) override;
   Result<void> run_jobs(std::span<const LaneJob> jobs, const JobLimits& limits, const JobCallback& done,
                         RunControl& control) override;
+  std::optional<DispatchStatistics> dispatched(unsigned) const override { return std::nullopt; }
   Statistics statistics() const override;
 
  private:
@@ -38,7 +41,9 @@ class CudaBackend final : public Backend {
     bool asked_for = false;     // somebody has its state
   };
 
-  CudaBackend(device::cuda::GpuPointer gpu, const Options& options);
+  CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRouter router, const Options& options,
+              Dispatching dispatching);
+  device::cuda::LaneSet::Plan plan(u32 lanes, u32 most_areas) const;
   Lane& at(unsigned lane);
   RestingMemory& resting(unsigned lane);
   Result<void> place_lanes();
@@ -49,6 +54,8 @@ class CudaBackend final : public Backend {
   void count(const device::lanes::JobEnd& end);
 
   device::cuda::GpuPointer gpu_;
+  const Dispatching dispatching_;
+  device::cuda::DeviceRouter router_;
   const u64 memory_limit_;
   const bool common_;  // one memory for all lanes
   std::unique_ptr<memory::GuestMemory> common_memory_;  // as a lane's

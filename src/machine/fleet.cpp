@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "machine/dispatching.h"
+
 namespace kvrm {
 namespace {
 
@@ -92,6 +94,7 @@ Statistics Fleet::statistics() const {
     sum.decoded_words += one.decoded_words;
     sum.code_invalidations += one.code_invalidations;
     sum.private_bytes += one.private_bytes;
+    add(sum.dispatch, one.dispatch);
   }
   sum.seconds = seconds_;
   return sum;

@@ -76,7 +76,7 @@ Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
   struct stat facts{};
   if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
     close(file);
-    return problem(S_ISDIR(facts.st_mode) ? "is a folder, not a program" : "is not a regular file");
+    return problem(S_ISDIR(facts.st_mode) ? "is a folder, not a file" : "is not a regular file");
   }
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(facts.st_size));
   std::size_t done = 0;

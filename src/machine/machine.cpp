@@ -115,6 +115,13 @@ Statistics Machine::statistics() const {
   return result;
 }
 
+Result<DispatchStatistics> Machine::dispatch_statistics(unsigned lane) const {
+  if (lane >= parts_->lanes) return Error{"there is no lane " + std::to_string(lane)};
+  auto found = parts_->backend->dispatched(lane);
+  if (!found) return Error{"lanes of a GPU share their decoded code: there are no dispatch statistics of one lane"};
+  return *found;
+}
+
 const char* to_string(StopReason reason) {
   switch (reason) {
     case StopReason::kExit: return "exit";

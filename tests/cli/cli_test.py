@@ -19,7 +19,7 @@ from common import COMPILER, KVRM, Case, GuestCase, run
 
 class Basics(Case):
     def test_help_teaches(self):
-        for arguments in (["--help"], ["run", "--help"], ["fleet", "--help"], ["info", "--help"], ["disasm", "--help"]):
+        for arguments in (["--help"], ["run", "--help"], ["fleet", "--help"], ["info", "--help"], ["disasm", "--help"], ["models", "--help"]):
             result = run(*arguments)
             self.assertEqual(result.returncode, 0)
             self.assertIn(b"Usage", result.stdout)

@@ -3,7 +3,9 @@
 
 #include "../machine/words.h"
 #include "interpreter/interpreter.h"
+#include "kvrm/models.h"
 #include "lane_guest_memory.h"
+#include "neural/network.h"
 #include "operations.h"
 #include "random_program.h"
 #include "simulated_device.h"
@@ -166,6 +168,30 @@ TEST(Kernel, RandomProgramsOnFourLanes) { run_random_programs(Lanes::kFibers, 2,
 TEST(Kernel, RandomProgramsOnEightLanes) { run_random_programs(Lanes::kFibers, 3, 1, 8000, 30); }
 TEST(Kernel, RandomProgramsOnAWholeWarp) { run_random_programs(Lanes::kFibers, 5, 1, 32000, 4); }
 TEST(Kernel, RandomProgramsOnThreads) { run_random_programs(Lanes::kThreads, 2, 1, 5000, 3); }
+
+// A network routes the words, once or whenever they run: the lanes end as the table's do on the CPU.
+TEST(Kernel, NeuralDispatch) {
+  const auto network = neural::make_dispatch_network(**built_in_weights("dispatch-embedding"));
+  for (const bool every : {false, true}) {
+    for (const auto mode : {dispatch::Mode::kTable, dispatch::Mode::kNeural, dispatch::Mode::kHybrid}) {
+      dispatch::Counts counts{};
+      const dispatch::Router router{mode, network.get(), &counts};
+      for (const Code code : {Code::kShared, Code::kOwn, Code::kMixed}) {
+        compare({.group_shift = 1, .router = router, .dispatch_every = every}, {}, random_machines(7, code, false),
+                5000, 7);
+      }
+      u64 routed = 0, agreed = 0, asked = 0;
+      for (u32 i = 0; i < dispatch::kClasses; ++i) {
+        routed += counts.routed[i];
+        agreed += counts.confusion[i][i];
+        for (u32 j = 0; j < dispatch::kClasses; ++j) asked += counts.confusion[i][j];
+      }
+      EXPECT_GT(routed, 0u);
+      EXPECT_EQ(asked, mode == dispatch::Mode::kHybrid ? routed : 0);
+      EXPECT_EQ(agreed, asked);
+    }
+  }
+}
 
 // Each turn of the loop runs an instruction that the turn before has replaced: add x0, x0, #n, n counting up from
 // something of the lane's own.

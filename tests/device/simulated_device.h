@@ -92,6 +92,8 @@ class SimulatedDevice {
     u32 slots = 4;
     u64 ring_bytes = 8192;
     bool common = false, locks = false;  // one memory for all; as on a device that cannot exchange 16 bytes
+    dispatch::Router router = {};
+    bool dispatch_every = false;
   };
   explicit SimulatedDevice(const Plan& plan)
       : plan_(plan),
@@ -242,6 +244,8 @@ class SimulatedDevice {
     launch_.decoded = decoded_.as<interpreter::WordEntry>();
     launch_.far_pages = far_pages_.data();
     launch_.far_slots = kFarSlots;
+    launch_.router = plan_.router;
+    launch_.dispatch_every = plan_.dispatch_every;
     launch_.mailbox = mailbox_.view();
     launch_.output = ring_.view();
     launch_.jobs = list_.data();

@@ -16,7 +16,7 @@ namespace {
 struct Arguments {
   std::string mode = "rows";
   std::string table = KVRM_ORACLE_TABLE;
-  std::string engine = "interp", device = "cpu", against = "qemu";
+  std::string engine = "interp", device = "cpu", dispatch = "table", against = "qemu";
   std::string replay, corpus_in;
   bool allocation = false, list_rules = false, json = false;
   Plan plan;
@@ -34,6 +34,9 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("--jobs", a.options.jobs, "threads")->capture_default_str();
   app.add_option("--engine", a.engine, "interp or jit")->check(CLI::IsMember({"interp", "jit"}))->capture_default_str();
   app.add_option("--device", a.device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
+  app.add_option("--dispatch", a.dispatch, "table, neural or hybrid")
+      ->check(CLI::IsMember({"table", "neural", "hybrid"}))
+      ->capture_default_str();
   app.add_option("--lanes", a.options.machine.lanes, "cases at a time, each on a lane of one machine")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
@@ -105,6 +108,9 @@ int run_all(Arguments& a, const std::string& command) {
   a.options.machine.device = a.device == "cuda" ? Device::kCuda : Device::kCpu;
   a.options.against_cpu = a.against == "cpu";
   a.options.machine.engine = a.engine == "jit" ? Engine::kJit : Engine::kInterpreter;
+  a.options.machine.dispatch = a.dispatch == "neural"   ? Dispatch::kNeural
+                               : a.dispatch == "hybrid" ? Dispatch::kHybrid
+                                                        : Dispatch::kTable;
   a.options.progress = isatty(2) != 0;
 
   std::unique_ptr<Source> source;

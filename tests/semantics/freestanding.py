@@ -24,6 +24,7 @@ SOURCE = HERE.parent.parent
 ROOMS = ("base", "isa", "semantics")
 MEMORY_HEADERS = "page.h areas.h policy.h flat.h paged.h slab_pool.h common_bytes.h lane_memory.h lane_memory_map.h".split()
 INTERPRETER_HEADERS = ("hot_rows.h", "word_entry.h", "cold_rows.h", "lane_loop.h")
+DISPATCH_HEADERS = ("dispatch/check.h", "dispatch/router.h", "neural/dispatch_network.h")
 LINUX_HEADERS = (
     "abi.h errors.h layout.h protection.h random.h times.h lane_process.h lane_context.h lane_map.h lane_pages.h lane_time.h "
     "lane_identity.h lane_system.h lane_vectors.h lane_files.h lane_calls.h"
@@ -41,6 +42,7 @@ def freestanding_headers():
     found += [SOURCE / "src/memory" / name for name in MEMORY_HEADERS]
     found += [SOURCE / "src/linux" / name for name in LINUX_HEADERS]
     found += [SOURCE / "src/interpreter" / name for name in INTERPRETER_HEADERS]
+    found += [SOURCE / "src" / name for name in DISPATCH_HEADERS]
     found += (SOURCE / "src/device/lanes").glob("*.h")
     names = sorted(path.relative_to(SOURCE / "src").as_posix() for path in found)
     return [name for name in names if name not in HOSTED]

@@ -18,20 +18,21 @@ ARROWS = {
     "base": set(),
     "isa": {"base"},
     "semantics": {"base", "isa"},
+    "dispatch": {"base", "isa", "neural"},
     "memory": {"base"},
-    "interpreter": {"base", "isa", "memory", "semantics"},
-    "translator": {"base", "isa", "memory", "semantics"},
-    "device/cpu": {"base", "interpreter", "memory", "translator"},
+    "interpreter": {"base", "dispatch", "isa", "memory", "semantics"},
+    "translator": {"base", "dispatch", "isa", "memory", "semantics"},
+    "device/cpu": {"base", "dispatch", "interpreter", "memory", "translator"},
     # Of linux, lanes see what is freestanding: a process's part that travels, and the calls that need no host.
-    "device/lanes": {"base", "interpreter", "isa", "linux", "memory", "semantics"},
-    "device/cuda": {"base", "device/lanes", "interpreter", "isa", "memory", "semantics", "translator"},
+    "device/lanes": {"base", "dispatch", "interpreter", "isa", "linux", "memory", "semantics"},
+    "device/cuda": {"base", "device/lanes", "dispatch", "interpreter", "isa", "memory", "neural", "semantics", "translator"},
     "linux": {"base", "memory"},
     "neural": {"base"},
     "accelerate": {"base", "isa", "memory", "neural"},
 }
 ARROWS["machine"] = set(ARROWS)
 # Public headers a room may use; machine implements them all.
-PUBLIC = {"linux": {"kvrm/result.h"}, "device/cuda": {"kvrm/result.h"}}
+PUBLIC = {"linux": {"kvrm/result.h"}, "device/cuda": {"kvrm/result.h"}, "neural": {"kvrm/result.h", "kvrm/models.h"}}
 # These see the library as a user does: public headers and their own files.
 USERS = ("cli", "python", "examples")
 # Compiled for the GPU too: no standard library. The disassembler of isa is for the host.
@@ -39,7 +40,8 @@ FREESTANDING = re.compile(
     r"src/(base/.*|semantics/.*|isa/(?!disassemble|asm_table).*"
     r"|memory/(page|areas|policy|flat|paged|slab_pool|common_bytes|lane_memory.*)\.h"
     r"|linux/(abi|errors|layout|protection|random|times|lane_(?!host).*)\.h"
-    r"|interpreter/(hot_rows|word_entry|cold_rows|lane_loop)\.h|device/lanes/.*|device/cuda/kernel\.cpp)$"
+    r"|interpreter/(hot_rows|word_entry|cold_rows|lane_loop)\.h|device/lanes/.*|device/cuda/(kernel|check_dispatch)\.cpp"
+    r"|dispatch/.*|neural/dispatch_network\.h)$"
 )
 # Generated below isa/, but a list of semantics headers.
 GENERATED_ELSEWHERE = {"isa/a64_implemented.h": "semantics"}

@@ -14,7 +14,8 @@ namespace kvrm::device::cpu {
 class Lane {
  public:
   // The space may be common to several lanes.
-  explicit Lane(std::shared_ptr<memory::AddressSpace> space) : space_(std::move(space)), interpreter_(*space_) {}
+  Lane(std::shared_ptr<memory::AddressSpace> space, const interpreter::Dispatch& dispatch)
+      : space_(std::move(space)), interpreter_(*space_, dispatch_here(dispatch)) {}
 
   Cpu& cpu() { return cpu_; }
   const Cpu& cpu() const { return cpu_; }
@@ -22,9 +23,16 @@ class Lane {
   const memory::AddressSpace& space() const { return *space_; }
   interpreter::Interpreter& engine() { return interpreter_; }
   const interpreter::Interpreter& engine() const { return interpreter_; }
+  const dispatch::Counts& dispatched() const { return dispatched_; }
 
  private:
+  interpreter::Dispatch dispatch_here(interpreter::Dispatch dispatch) {
+    dispatch.router.counts = &dispatched_;
+    return dispatch;
+  }
+
   Cpu cpu_{};
+  dispatch::Counts dispatched_{};
   std::shared_ptr<memory::AddressSpace> space_;
   interpreter::Interpreter interpreter_;
 };

@@ -1,7 +1,8 @@
 #include "device/cuda/images.h"
 
 // device/cuda/images.inc is written by CMake: KVRM_PTX(path) and KVRM_CUBIN(compute capability, path) for what was
-// built, or KVRM_NO_PTX(why). The assembler copies the files in.
+// built of the kernel, KVRM_CHECK_PTX(path) for check_dispatch.cpp; or KVRM_NO_PTX(why). The assembler copies the files
+// in.
 #define KVRM_EMBED(symbol, path)                                                                                \
   asm(".pushsection .rodata.kvrm_gpu,\"a\",@progbits\n.balign 64\n.hidden " symbol "_begin\n.globl " symbol     \
       "_begin\n" symbol "_begin:\n.incbin \"" path "\"\n.hidden " symbol "_end\n.globl " symbol "_end\n" symbol \
@@ -17,16 +18,22 @@
 #define KVRM_CUBIN(compute, path)              \
   KVRM_EMBED("kvrm_gpu_cubin_" #compute, path) \
   KVRM_DECLARE(kvrm_gpu_cubin_##compute)
+#define KVRM_CHECK_PTX(path)             \
+  KVRM_EMBED("kvrm_gpu_check_ptx", path) \
+  KVRM_DECLARE(kvrm_gpu_check_ptx)
 #include "device/cuda/images.inc"
 #undef KVRM_NO_PTX
 #undef KVRM_PTX
 #undef KVRM_CUBIN
+#undef KVRM_CHECK_PTX
 
 namespace kvrm::device::cuda {
 namespace {
 
+constexpr int kCheck = -1;
+
 struct Image {
-  int compute;  // 0 for PTX
+  int compute;  // 0 for PTX, kCheck for the other module
   const std::byte* begin;
   const std::byte* end;
   const char* reason;  // why there is none
@@ -36,12 +43,20 @@ const Image kImages[] = {
 #define KVRM_NO_PTX(why) {0, nullptr, nullptr, why},
 #define KVRM_PTX(path) {0, kvrm_gpu_ptx_begin, kvrm_gpu_ptx_end, ""},
 #define KVRM_CUBIN(compute, path) {compute, kvrm_gpu_cubin_##compute##_begin, kvrm_gpu_cubin_##compute##_end, ""},
+#define KVRM_CHECK_PTX(path) {kCheck, kvrm_gpu_check_ptx_begin, kvrm_gpu_check_ptx_end, ""},
 #include "device/cuda/images.inc"
 };
 
 }  // namespace
 
 std::span<const std::byte> ptx() { return {kImages[0].begin, kImages[0].end}; }
+
+std::span<const std::byte> check_ptx() {
+  for (const Image& image : kImages) {
+    if (image.compute == kCheck) return {image.begin, image.end};
+  }
+  return {};
+}
 
 std::optional<std::span<const std::byte>> cubin_for(int major, int minor) {
   for (const Image& image : kImages) {

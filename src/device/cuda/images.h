@@ -11,6 +11,8 @@ namespace kvrm::device::cuda {
 
 // PTX for compute capability 8.0. A zero byte follows the last one. Empty if this build has no GPU code.
 std::span<const std::byte> ptx();
+// The module that checks dispatch networks (check_dispatch.cpp), in the same way.
+std::span<const std::byte> check_ptx();
 // The cubin for exactly this compute capability, if it was built.
 std::optional<std::span<const std::byte>> cubin_for(int major, int minor);
 // What to say when ptx() is empty.

@@ -187,6 +187,8 @@ lanes::Launch LaneSet::describe() const {
   launch.decoded = reinterpret_cast<interpreter::WordEntry*>(decoded_.address());
   launch.far_pages = reinterpret_cast<memory::LaneTranslation*>(far_pages_.address());
   launch.far_slots = far_slots_;
+  launch.router = plan_.router;
+  launch.dispatch_every = plan_.dispatch_every;
   launch.mailbox = {reinterpret_cast<u32*>(flags_.address()), reinterpret_cast<lanes::Slot*>(slots_.address()),
                     reinterpret_cast<u32*>(counter(kFreeSlots)), kSlots};
   launch.output = {reinterpret_cast<u64*>(ring_.address()),

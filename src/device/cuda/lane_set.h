@@ -32,6 +32,8 @@ class LaneSet {
     u32 most_areas = 0;    // of what a lane begins with
     u32 lanes_per_warp = 0;  // at least
     bool common = false;     // the lanes have one memory, which comes with place()
+    dispatch::Router router = {};  // with addresses of the device
+    bool dispatch_every = false;
   };
   static Result<std::unique_ptr<LaneSet>> create(GpuPointer gpu, const Plan& plan);
 

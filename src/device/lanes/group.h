@@ -23,11 +23,18 @@ inline bool find_window(const Launch& launch, const memory::LaneSpace& space, u6
   window.start = area->start;
   window.words = static_cast<u32>((area->end - area->start) / 4);
   window.entries = launch.decoded + offset / 4;
+  window.router = &launch.router;
   return true;
 }
 
+inline interpreter::WordEntry decode_word(const Launch& launch, u32 word, u64 pc) {
+  if (launch.dispatch_every) return {word, interpreter::kHandleUndecoded, 0};  // decoded whenever it runs
+  return interpreter::make_word_entry(word, launch.router.row(word, pc));
+}
+
 // Code that is the lane's own: one word at a time, decoded anew, so that whatever wrote it last counts.
-inline Trap fetch_word(Lane& lane, Cpu& cpu, memory::LaneMemory& memory, interpreter::CodeWindow& window) {
+inline Trap fetch_word(const Launch& launch, Lane& lane, Cpu& cpu, memory::LaneMemory& memory,
+                       interpreter::CodeWindow& window) {
   Trap trap = Trap::kNone;
   if (cpu.pc % 4 != 0) {
     trap = Trap::kPcAlignment;
@@ -42,10 +49,9 @@ inline Trap fetch_word(Lane& lane, Cpu& cpu, memory::LaneMemory& memory, interpr
                            ? sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u32*>(at))
                            : memory::load_global<u32>(at);
       if (lane.word[0].word != word || lane.word[0].handler == 0) {
-        const interpreter::WordEntry entry = interpreter::make_word_entry(word);
-        interpreter::store_entry(&lane.word[0], entry);
+        interpreter::store_entry(&lane.word[0], decode_word(launch, word, cpu.pc));
       }
-      window = {cpu.pc, 1, lane.word};
+      window = {cpu.pc, 1, lane.word, &launch.router};
       return Trap::kNone;
     }
   }
@@ -56,8 +62,9 @@ inline Trap fetch_word(Lane& lane, Cpu& cpu, memory::LaneMemory& memory, interpr
 
 // Once for each word of the images, before anything runs: while lanes run together, what they run must not change.
 inline void decode_image_word(const Launch& launch, u64 index) {
-  interpreter::store_entry(&launch.decoded[index],
-                           interpreter::make_word_entry(memory::load_global<u32>(launch.images + index * 4)));
+  const u32 word = memory::load_global<u32>(launch.images + index * 4);
+  // The router may want to know pc: an image is mapped at page boundaries, so its low bits are those of the index.
+  interpreter::store_entry(&launch.decoded[index], decode_word(launch, word, index * 4));
 }
 
 // The first look at a lane's record: nothing is in it yet.
@@ -145,7 +152,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
           (window_changes != lane.space.changes || cpu.pc - window.start >= u64{window.words} * 4 || cpu.pc % 4 != 0)) {
         window_changes = lane.space.changes;
         if (cpu.pc % 4 != 0 || !find_window(launch, lane.space, cpu.pc, window)) {
-          trap = fetch_word(lane, cpu, memory, window);
+          trap = fetch_word(launch, lane, cpu, memory, window);
           window_changes = ~lane.space.changes;  // good for this word only
         }
       }

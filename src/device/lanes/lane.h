@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "device/lanes/mailbox.h"
 #include "device/lanes/output_ring.h"
+#include "dispatch/router.h"
 #include "interpreter/word_entry.h"
 #include "linux/lane_process.h"
 #include "memory/lane_memory_map.h"
@@ -136,6 +137,8 @@ struct Launch {
   // For each group that runs at the same time, slots for its lanes, interleaved (memory::KnownPages).
   memory::LaneTranslation* far_pages;
   u32 far_slots;
+  dispatch::Router router;    // who says what a word is
+  u32 dispatch_every;         // 1: the router is asked again for each instruction that runs
   Mailbox mailbox;
   OutputRing output;
   const LaunchJob* jobs;

@@ -1,0 +1,78 @@
+#include "machine/dispatching.h"
+
+#include "neural/layouts.h"
+#include "neural/network.h"
+
+namespace kvrm {
+namespace {
+
+// Weights of before there were descriptions saw features that cannot decide every word.
+bool is_old(const Weights& weights) {
+  return weights.layout->name == neural::kDispatchEmbedding && weights.features == 1;
+}
+
+Dispatch allowed(const Options& options, const Weights& weights, Result<void>& problem) {
+  if (options.dispatch != Dispatch::kNeural || weights.verified() || options.unverified) return options.dispatch;
+  if (is_old(weights)) {
+    if (options.notice) {
+      options.notice(weights.source +
+                     ": old weights (features version 1) cannot be right about every word; "
+                     "running --dispatch hybrid: the table decides, the predictions are recorded");
+    }
+    return Dispatch::kHybrid;
+  }
+  problem = Error{weights.source +
+                  ": these weights have no passed verification on record, so the network may not "
+                  "decide; run kvrm models verify dispatch, or use hybrid dispatch, or --unverified"};
+  return options.dispatch;
+}
+
+}  // namespace
+
+Result<Dispatching> Dispatching::create(const Options& options) {
+  Dispatching result;
+  result.facts_.every = options.dispatch_every;
+  if (options.dispatch == Dispatch::kTable) return result;
+  WeightsPointer weights = options.weights;
+  if (!weights) {
+    auto own = built_in_weights(neural::kDispatchEmbedding);
+    if (!own) return own.error();
+    weights = *own;
+  }
+  result.network_ = neural::make_dispatch_network(*weights);
+  if (!result.network_) return Error{weights->source + ": weights of " + weights->layout->name + ", not of dispatch"};
+  Result<void> problem;
+  result.facts_.mode = allowed(options, *weights, problem);
+  if (!problem) return problem.error();
+  result.mode_ = result.facts_.mode == Dispatch::kNeural ? dispatch::Mode::kNeural : dispatch::Mode::kHybrid;
+  result.facts_.weights = weights->source + " (" + weights->layout->name + ", " + weights->checksum + ")";
+  result.facts_.verified = weights->verified();
+  return result;
+}
+
+DispatchStatistics Dispatching::statistics(const dispatch::Counts& counts) const {
+  DispatchStatistics result = facts_;
+  for (u32 i = 0; i < dispatch::kClasses; ++i) {
+    result.routed[i] = counts.routed[i];
+    for (u32 j = 0; j < dispatch::kClasses; ++j) result.confusion[i][j] = counts.confusion[i][j];
+  }
+  return result;
+}
+
+void add(DispatchStatistics& to, const DispatchStatistics& more) {
+  for (std::size_t i = 0; i < to.routed.size(); ++i) {
+    to.routed[i] += more.routed[i];
+    for (std::size_t j = 0; j < to.routed.size(); ++j) to.confusion[i][j] += more.confusion[i][j];
+  }
+}
+
+const char* to_string(Dispatch dispatch) {
+  switch (dispatch) {
+    case Dispatch::kTable: return "table";
+    case Dispatch::kNeural: return "neural";
+    case Dispatch::kHybrid: return "hybrid";
+  }
+  return "unknown";
+}
+
+}  // namespace kvrm
