@@ -28,7 +28,8 @@ inline bool find_window(const Launch& launch, const memory::LaneSpace& space, u6
 }
 
 inline interpreter::WordEntry decode_word(const Launch& launch, u32 word, u64 pc) {
-  if (launch.dispatch_every) return {word, interpreter::kHandleUndecoded, 0};  // decoded whenever it runs
+  if (launch.dispatch_every)
+    return {word, interpreter::kHandleUndecoded, interpreter::kTooStraight, 0};  // decoded whenever it runs
   return interpreter::make_word_entry(word, launch.router.row(word, pc));
 }
 
