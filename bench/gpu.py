@@ -80,7 +80,7 @@ class Bench:
         listed, out = self.work / f"{tag}.txt", self.work / f"{tag}.jsonl"
         listed.write_text("".join(line + "\n" for line in inputs))
         out.unlink(missing_ok=True)
-        command = [self.kvrm, "fleet", "--device", device or self.options.device, "--lanes", str(lanes)]
+        command = [self.kvrm, "fleet", "--device", device or self.options.device, *(["--lanes", str(lanes)] if lanes else [])]
         command += ["--stats=json", "--stdin-lines", str(listed), "--out", str(out), str(program)]
         wall, counted = self.run(command, environment=environment)
         records = [None] * len(inputs)
@@ -186,7 +186,7 @@ def parse():
     parser.add_argument("--lane-counts", default=",".join(map(str, LANE_COUNTS)), help="for lockstep")
     parser.add_argument("--short-inputs", type=int, default=131_072)
     parser.add_argument("--long-inputs", type=int, default=8_448)
-    parser.add_argument("--fleet-lanes", type=int, default=131_072, help="lanes of a fleet, at most")
+    parser.add_argument("--fleet-lanes", type=int, default=0, help="lanes of a fleet; default: as many as kvrm chooses")
     parser.add_argument("--small", action="store_true", help="sizes for a trial on a CPU")
     options = parser.parse_args()
     if options.small:

@@ -185,6 +185,7 @@ int fleet(const FleetArguments& arguments, const std::vector<std::string>& comma
   const auto left = left_to_do(plan->inputs.size(), done, ranks);
   if (arguments.machine.lanes.empty()) {
     plan->settings.options.lanes = static_cast<unsigned>(std::clamp<std::size_t>(left.size(), 1, 131072));
+    plan->settings.options.spread_jobs = true;
   }
   auto machines = Fleet::create(plan->settings.options, plan->devices);
   if (!machines) host_error("fleet: " + where + machines.error().message);

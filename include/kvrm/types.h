@@ -27,6 +27,9 @@ struct Options {
   Engine engine = Engine::kAuto;
   unsigned lanes = 1;
   std::uint64_t memory_limit = std::uint64_t{4} << 30;  // bytes of private memory a guest may use
+  // Jobs on a GPU do not share a warp, which is best unless they do the same in lockstep: fewer run at a time, each far
+  // faster.
+  bool spread_jobs = false;
   // One memory for all lanes of a raw machine, with atomics between them: they run at the same time, as many as the
   // device has room for. The memory limit is that of the one memory. What is mapped when they first run stays so.
   bool common_memory = false;

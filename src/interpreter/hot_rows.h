@@ -68,11 +68,12 @@
 
 // Those that end with a jump of their own, see lane_loop.h. The rest goes through a common one.
 #define KVRM_FREQUENT_HANDLERS(X)                                                                                      \
-  X(ADD_imm_w) X(ADD_imm_x) X(SUBS_imm_w) X(SUBS_imm_x) X(MOVZ_w) X(MOVK_w) X(ADD_shift_x_unshifted)                   \
+  X(ADD_imm_w) X(ADD_imm_x) X(SUBS_imm_w) X(SUBS_imm_x) X(ADD_shift_w_unshifted) X(ADD_shift_x_unshifted)              \
   X(SUBS_shift_w_unshifted) X(SUBS_shift_x_unshifted) X(ORR_shift_w_unshifted) X(ORR_shift_x_unshifted)                \
-  X(EOR_shift_w_unshifted) X(EOR_shift_x_unshifted) X(UBFM_w_down) X(UBFM_x_down) X(MADD_w) X(MADD_x) X(LDR_imm_w)     \
-  X(LDR_imm_x) X(STR_imm_x) X(LDRB_imm) X(STRB_imm) X(STRB_post) X(STRB_reg_plain) X(LDP_off_x) X(CBNZ_w)              \
-  X(B_cond_0) X(B_cond_1)
+  X(EOR_shift_w) X(EOR_shift_w_unshifted) X(EOR_shift_x_unshifted) X(AND_shift_w_unshifted) X(SBFM_w_down)             \
+  X(UBFM_w_down) X(MADD_w) X(MADD_x) X(LDR_imm_w) X(LDR_imm_x) X(LDR_post_x) X(LDR_reg_x_plain) X(LDRB_imm)            \
+  X(LDRB_post) X(LDRB_reg_plain) X(STRB_reg_plain) X(LDP_off_x) X(CBNZ_w) X(B_cond_0) X(B_cond_1) X(B_cond_12)         \
+  X(B_cond_13)
 
 #define KVRM_HOT_BRANCHES(X)                                                                                           \
   KVRM_HOT_PLAIN_BRANCHES(KVRM_SHAPES_PLAIN, X)                                                                        \

@@ -49,16 +49,17 @@ struct TurnEnd {
 
 // Home gives the lane's registers: Cpu& cpu(). The lanes that call this together stay together: they have the same
 // window, index and turn, and Together makes them agree whenever one of them may have to leave. It is made of the mask
-// of these lanes and of whether there is nobody else whom they might meet:
+// of these lanes:
 //   kAlone               it is one lane, in a group of one
 //   any(condition)       whether it holds for one of them
-//   agree(inside, key)   whether all are inside the window and have the same key, and there is nobody to meet
-// Not inlined and calling nothing: the registers of the machine belong to this loop. It looks at the turn's end only
-// where straight code begins, and does not begin what it could not finish; so it may do nothing at all.
+//   agree(inside, key)   whether all are inside and have the same key
+// Other lanes of the group may wait for them: they come back when a branch leads out of the words from `from` to before
+// `until`. Not inlined and calling nothing: the registers of the machine belong to this loop. It looks at the turn's
+// end only where straight code begins, and does not begin what it could not finish; so it may do nothing at all.
 template <class Together, class Home>
 __attribute__((noinline)) TurnEnd run_turn(Home home, u64 start, u32 words, WordEntry* code, u32 index, u32 turn,
-                                           u32 mask, bool whole) {
-  const Together together(mask, whole);
+                                           u32 from, u32 until, u32 mask) {
+  const Together together(mask);
   Cpu& cpu = home.cpu();
   memory::ProbeRecent<Together::kAlone> probe{};
   u32 bias = 0 - index;  // retired instructions are index + bias
@@ -95,13 +96,15 @@ dispatch:
 #endif
 
   // To where a branch led. Goes on if all lanes are there and the code ahead is inside the window and the turn.
-#define KVRM_BRANCHED                                                                                    \
-  const u64 distance = cpu.pc - start;                                                                   \
-  const u32 target = static_cast<u32>(distance >> 2);                                                    \
-  bias += index + 1 - target;                                                                            \
-  index = target;                                                                                        \
-  KVRM_UNIFORM_GOTO(!together.agree(distance < u64{words} * 4 && distance % 4 == 0, target), elsewhere); \
-  KVRM_START
+#define KVRM_BRANCHED                                                                       \
+  const u64 distance = cpu.pc - start;                                                      \
+  const u32 target = static_cast<u32>(distance >> 2);                                       \
+  bias += index + 1 - target;                                                               \
+  index = target;                                                                           \
+  KVRM_UNIFORM_GOTO(!together.agree(distance < u64{words} * 4 && distance % 4 == 0 &&       \
+                                        (Together::kAlone || target - from < until - from), \
+                                    target),                                                \
+                    elsewhere)
 #define KVRM_START                                                                           \
   const WordEntry first = load_entry(code + index);                                          \
   following = load_entry(code + index + 1);                                                  \

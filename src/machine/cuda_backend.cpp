@@ -112,6 +112,7 @@ CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRoute
       router_(std::move(router)),
       memory_limit_(options.memory_limit),
       common_(options.common_memory),
+      spread_(options.spread_jobs),
       meet_(!turned_off("KVRM_MEET")),
       lanes_per_warp_(number_in("KVRM_LANES_PER_WARP")),
       slice_(slice_of(*gpu_)),
@@ -393,7 +394,8 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
   }
   if (numbers.empty()) return {};
 
-  const unsigned lane_count = static_cast<unsigned>(std::min<u64>({lanes_.size(), numbers.size(), gpu_->most_lanes()}));
+  const unsigned most = spread_ ? gpu_->single_warps : gpu_->most_lanes();
+  const unsigned lane_count = static_cast<unsigned>(std::min<u64>({lanes_.size(), numbers.size(), most}));
   if (!job_set_ || job_lanes_ != lane_count) {
     job_set_.reset();
     auto job_plan = plan(lane_count, std::max(starts.most_areas(), 32u));

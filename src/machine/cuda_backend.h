@@ -58,6 +58,7 @@ class CudaBackend final : public Backend {
   device::cuda::DeviceRouter router_;
   const u64 memory_limit_;
   const bool common_;  // one memory for all lanes
+  const bool spread_;  // jobs do not share a warp
   std::unique_ptr<memory::GuestMemory> common_memory_;  // as a lane's
   const bool meet_;  // lanes that diverge meet again; KVRM_MEET=0 in the environment turns it off, to measure it
   const u32 lanes_per_warp_;  // at least; KVRM_LANES_PER_WARP in the environment, to test few lanes in one warp

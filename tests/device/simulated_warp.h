@@ -93,7 +93,7 @@ template <bool kIsAlone>
 class LanesTogether {
  public:
   static constexpr bool kAlone = kIsAlone;
-  LanesTogether(u32 mask, bool whole) : current_(current_lane()), mask_(mask), whole_(whole) {}
+  explicit LanesTogether(u32 mask) : current_(current_lane()), mask_(mask) {}
   bool any(bool condition) const {
     const auto values = exchange(condition);
     bool found = false;
@@ -101,7 +101,7 @@ class LanesTogether {
     return found;
   }
   bool agree(bool inside, u32 key) const {
-    const u64 mine = u64{inside && whole_} << 32 | key;
+    const u64 mine = u64{inside} << 32 | key;
     const auto values = exchange(mine);
     const u64 first = values.of[__builtin_ctz(mask_)];
     for (u32 i = 0; i < 32; ++i) {
@@ -114,7 +114,6 @@ class LanesTogether {
   SimulatedWarp::Values exchange(u64 value) const { return current_.warp->exchange(current_.lane, mask_, value); }
   CurrentLane current_;
   u32 mask_;
-  bool whole_;
 };
 
 // The warp as a lane of it sees it (device/lanes/meeting.h).

@@ -1,5 +1,6 @@
 #include "device/cuda/gpu.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/cpu.h"
@@ -8,8 +9,10 @@
 namespace kvrm::device::cuda {
 
 // As the kernel has it (device/lanes/attend.h), where the vector registers are elsewhere.
-unsigned resident_bytes() {
-  return static_cast<unsigned>(sizeof(BasicCpu<U128*>) + sizeof(memory::KnownPages));
+unsigned resident_bytes() { return static_cast<unsigned>(sizeof(BasicCpu<U128*>) + sizeof(memory::KnownPages)); }
+unsigned single_bytes() {
+  return resident_bytes() + memory::kAloneGap +
+         static_cast<unsigned>(memory::kAloneTranslations * sizeof(memory::LaneTranslation));
 }
 
 Result<GpuPointer> Gpu::open(int ordinal, const ProgressCallback& progress) {
@@ -33,7 +36,13 @@ Result<GpuPointer> Gpu::open(int ordinal, const ProgressCallback& progress) {
   auto blocks = gpu->run.blocks_per_multiprocessor(kBlockThreads, shared);
   if (!blocks) return blocks.error();
   if (*blocks < 1) return Error{"the kernel does not fit on this GPU: too little shared memory or too few registers"};
-  gpu->blocks = static_cast<unsigned>(*blocks * gpu->context->properties().multiprocessors);
+  auto singles = gpu->run.blocks_per_multiprocessor(32, single_bytes());
+  if (!singles) return singles.error();
+  const auto everywhere = [&](int count) {
+    return static_cast<unsigned>(count * gpu->context->properties().multiprocessors);
+  };
+  gpu->blocks = everywhere(*blocks);
+  gpu->single_warps = std::max(everywhere(*singles), gpu->warps());
   return GpuPointer(std::move(gpu));
 }
 

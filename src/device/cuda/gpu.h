@@ -12,7 +12,8 @@ struct Gpu {
   ContextPointer context;
   Kernel kernel;
   Function run, prepare, decode, serve;
-  unsigned blocks = 0;  // of kBlockThreads threads, as many as are resident at once
+  unsigned blocks = 0;        // of kBlockThreads threads, as many as are resident at once
+  unsigned single_warps = 0;  // with one lane each, as many as are resident at once
 
   static constexpr unsigned kBlockThreads = 128;
   static Result<std::shared_ptr<const Gpu>> open(int ordinal, const ProgressCallback& progress = {});
@@ -21,7 +22,8 @@ struct Gpu {
 };
 using GpuPointer = std::shared_ptr<const Gpu>;
 
-// Shared memory for the fast state of one lane.
+// Shared memory for the fast state of one lane, and for that of a lane which is alone in its warp.
 unsigned resident_bytes();
+unsigned single_bytes();
 
 }  // namespace kvrm::device::cuda

@@ -18,27 +18,23 @@ static_assert(sizeof(memory::ResidentLane) + memory::kAloneGap +
 class LanesTogether {
  public:
   static constexpr bool kAlone = false;
-  KVRM_INLINE LanesTogether(u32 mask, bool whole) : mask_(mask), whole_(whole) {}
+  KVRM_INLINE explicit LanesTogether(u32 mask) : mask_(mask) {}
   KVRM_INLINE bool any(bool condition) const { return warp::any(mask_, condition); }
   KVRM_INLINE bool agree(bool inside, u32 key) const {
     const u32 first = static_cast<u32>(__builtin_ctz(mask_));
-    return warp::all(mask_, inside && whole_ && key == warp::shuffle(mask_, key, first));
+    return warp::all(mask_, inside && key == warp::shuffle(mask_, key, first));
   }
 
  private:
   u32 mask_;
-  bool whole_;
 };
 
 class LaneAlone {
  public:
   static constexpr bool kAlone = true;
-  KVRM_INLINE LaneAlone(u32, bool whole) : whole_(whole) {}
+  KVRM_INLINE explicit LaneAlone(u32) {}
   KVRM_INLINE bool any(bool condition) const { return condition; }
-  KVRM_INLINE bool agree(bool inside, u32) const { return inside && whole_; }
-
- private:
-  bool whole_;
+  KVRM_INLINE bool agree(bool inside, u32) const { return inside; }
 };
 
 class GpuWarp {

@@ -69,7 +69,7 @@ Result<void> LaneSet::allocate() {
   copies_ = std::move(*copies);
 
   // As few lanes in a warp as the GPU has room for: lanes that share a warp wait for each other when they diverge.
-  while (group_shift_ < 5 && (plan_.lanes >> group_shift_ > gpu_->warps() || 1u << group_shift_ < plan_.lanes_per_warp))
+  while (group_shift_ < 5 && (plan_.lanes >> group_shift_ > warps() || 1u << group_shift_ < plan_.lanes_per_warp))
     ++group_shift_;
   groups_ = static_cast<u32>(divided_up(plan_.lanes, u64{1} << group_shift_));
   padded_lanes_ = groups_ << group_shift_;
@@ -92,7 +92,7 @@ Result<void> LaneSet::allocate() {
       static_cast<u32>(std::clamp<u64>(2 * tables_of_group, 64, std::max<u64>(256, (u64{1} << 22) / groups_))));
 
   // As many as the GPU runs at a time have a table of their pages, of up to 16 MiB of guest memory.
-  const u64 running = std::min<u64>(groups_, gpu_->warps()) << group_shift_;
+  const u64 running = std::min<u64>(groups_, warps()) << group_shift_;
   far_slots_ = std::clamp<u32>(std::bit_floor(static_cast<u32>(kFarBytes / sizeof(memory::LaneTranslation) / running)),
                                64, 4096);
 
@@ -378,8 +378,9 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
 
   // Few lanes spread over the multiprocessors, many fill them.
   const unsigned threads = group_shift_ == 0 ? 32 : Gpu::kBlockThreads;
-  const unsigned blocks = std::min(static_cast<unsigned>(divided_up(groups_, threads / 32)),
-                                   group_shift_ == 0 ? gpu_->warps() : gpu_->blocks);
+  const unsigned shared = group_shift_ == 0 ? single_bytes() : threads * resident_bytes();
+  const unsigned blocks =
+      std::min(static_cast<unsigned>(divided_up(groups_, threads / 32)), group_shift_ == 0 ? warps() : gpu_->blocks);
   hooks_ = &hooks;
   // What a lane wrote itself comes before what the host does for it.
   Service service(host_mailbox(), hooks.serve,
@@ -389,8 +390,7 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   do {
     *unfinished_word() = 0;
     ++launches_;
-    ran = gpu_->run.launch(stream_, {.grid = blocks, .block = threads, .shared_bytes = threads * resident_bytes()},
-                           launch_.address());
+    ran = gpu_->run.launch(stream_, {.grid = blocks, .block = threads, .shared_bytes = shared}, launch_.address());
     if (ran) ran = watch(hooks, service, run.slice, seen);
     if (!ran || *unfinished_word() == 0) break;
     *control_word() &= ~u32{lanes::kPause};

@@ -78,6 +78,7 @@ class LaneSet {
 
  private:
   LaneSet(GpuPointer gpu, const Plan& plan) : gpu_(std::move(gpu)), plan_(plan) {}
+  unsigned warps() const { return group_shift_ == 0 ? gpu_->single_warps : gpu_->warps(); }
   Result<void> allocate();
   Result<void> prepare();
   // What the host has seen of a run.

@@ -176,8 +176,9 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
             u32 at = static_cast<u32>(index);
             bool go_on = true;
             while (go_on) {
-              const interpreter::TurnEnd end = interpreter::run_turn<Together>(
-                  home, window.start, window.words, window.entries, at, common_turn - ran, choice.lanes, choice.whole);
+              const interpreter::TurnEnd end =
+                  interpreter::run_turn<Together>(home, window.start, window.words, window.entries, at,
+                                                  common_turn - ran, choice.from, choice.until, choice.lanes);
               trap = end.trap;
               ran += end.retired;
               cpu.clock_ns += end.retired;
@@ -198,14 +199,15 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
               const u64 distance = cpu.pc - window.start;
               at = static_cast<u32>(distance / 4);
               go_on = together.agree(trap == Trap::kNone && ran < common_turn && window_changes == lane.space.changes &&
-                                         distance < u64{window.words} * 4 && distance % 4 == 0,
+                                         distance < u64{window.words} * 4 && distance % 4 == 0 &&
+                                         at - choice.from < choice.until - choice.from,
                                      at);
             }
           };
           if (launch.group_shift == 0) {
-            run(typename Warp::Alone(choice.lanes, choice.whole));
+            run(typename Warp::Alone(choice.lanes));
           } else {
-            run(typename Warp::Together(choice.lanes, choice.whole));
+            run(typename Warp::Together(choice.lanes));
           }
           retired += ran;
           left -= ran;

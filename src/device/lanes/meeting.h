@@ -20,7 +20,8 @@ struct Choice {
   u32 leader;
   u32 lanes;  // that run now
   bool mine;  // this is one of them
-  bool whole;  // no other lane runs the same code, so there is nobody to meet for a while
+  // In words of their window: no other lane waits from `from` to before `until`, so until then there is nobody to meet.
+  u32 from, until;
 };
 
 template <class Warp>
@@ -32,10 +33,15 @@ KVRM_INLINE Choice choose(const Warp& warp, bool runnable, u32 all_runnable, u64
     const u64 leading_window = warp.shuffle(window, leader);
     const bool mine = runnable && place == leading && window == leading_window;
     const u32 lanes = warp.ballot(mine);
-    if (lanes == all_runnable) return {leader, lanes, mine, true};
+    if (lanes == all_runnable) return {leader, lanes, mine, 0, ~0u};
+    if (!meet) return {leader, lanes, mine, 0, 0};
+    // The nearest lanes behind and ahead in the same code.
     const auto code = [](u64 at, u64 where) { return at - (where >> 32) * kPlaceStep; };
-    const bool same_code = runnable && code(place, window) == code(leading, leading_window);
-    return {leader, lanes, mine, warp.ballot(same_code) == lanes};
+    const bool waits = runnable && !mine && code(place, window) == code(leading, leading_window);
+    const u32 index = static_cast<u32>(window >> 32), leading_index = static_cast<u32>(leading_window >> 32);
+    const u32 until = warp.reduce_min(waits && index > leading_index ? index : ~0u);
+    const u32 from = ~warp.reduce_min(waits && index <= leading_index ? ~(index + 1) : ~0u);
+    return {leader, lanes, mine, from, until};
   };
   const Choice first = with(static_cast<u32>(__builtin_ctz(all_runnable)));
   if (first.lanes == all_runnable) return first;
