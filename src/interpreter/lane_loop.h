@@ -148,6 +148,7 @@ dispatch:
     (void)semantics::Meaning<isa::row>::execute(cpu, probe, op);                           \
     if constexpr (!(Together::kAlone && kIsFrequent<kHandle_##row##shape>)) goto branched; \
     KVRM_BRANCHED;                                                                         \
+    KVRM_START;                                                                            \
     KVRM_DISPATCH KVRM_NOTHING()(handler);                                                 \
   }
   KVRM_AGAIN(KVRM_HOT_BRANCHES(KVRM_RUN))
@@ -164,6 +165,7 @@ begin: {
 }
 branched: {
   KVRM_BRANCHED;
+  KVRM_START;
   KVRM_DISPATCH(handler);
 }
 #undef KVRM_BRANCHED
