@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 BUILD := build
 JOBS := $(shell nproc)
+VENV := $(BUILD)/venv
 FUZZ_SECONDS := 1800
 
 help: ## Show this list
@@ -50,17 +51,20 @@ tidy: build-all ## Look for problems with clang-tidy
 	git ls-files 'src/*.cpp' 'cli/*.cpp' | xargs clang-tidy-19 -p $(BUILD) --quiet
 
 clean: ## Remove what was built
-	rm -rf $(BUILD) build-dev build-asan build-tsan build-fuzz build-count
+	rm -rf $(BUILD) build-dev build-asan build-tsan build-fuzz build-count build-wheel
 
 setup-build setup-test setup-bench: setup-%:
 	@tools/setup.sh $*
+
+python-packages:
+	@tools/python_packages.sh $(VENV)
 
 binary:
 	cmake --preset release -DKVRM_BUILD_TESTS=OFF
 	cmake --build --preset release -j $(JOBS)
 
-build-all:
-	cmake --preset release -DKVRM_BUILD_TESTS=ON
+build-all: python-packages
+	cmake --preset release -DKVRM_BUILD_TESTS=ON -DKVRM_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python
 	cmake --build --preset release -j $(JOBS)
 
-.PHONY: help demo test test-full test-gpu asan tsan fuzz bench bench-gpu coverage format tidy clean setup-build setup-test setup-bench binary build-all
+.PHONY: help demo test test-full test-gpu asan tsan fuzz bench bench-gpu coverage format tidy clean setup-build setup-test setup-bench python-packages binary build-all

@@ -47,6 +47,9 @@ class Machine {
   Result<void> map(std::uint64_t address, std::uint64_t size, std::uint32_t protection, unsigned lane = 0);
   Result<void> protect(std::uint64_t address, std::uint64_t size, std::uint32_t protection, unsigned lane = 0);
   Result<void> unmap(std::uint64_t address, std::uint64_t size, unsigned lane = 0);
+  // Pages that the lane and the caller both use, without copies. Not for code, and only on the CPU device.
+  Result<SharedMemory> map_shared(std::uint64_t address, std::uint64_t size, std::uint32_t protection,
+                                  unsigned lane = 0);
 
   // Memory as a debugger sees it: page permissions do not matter, holes do.
   Result<void> read(std::uint64_t address, std::span<std::byte> to, unsigned lane = 0) const;
@@ -65,6 +68,7 @@ class Machine {
   void set_v(unsigned index, Vector value, unsigned lane = 0);
   Registers registers(unsigned lane = 0) const;
   void set_registers(const Registers& registers, unsigned lane = 0);
+  Result<RegisterView> view_registers(unsigned lane = 0);  // only on the CPU device
 
   // Called for SVC on a raw machine, by one thread at a time; the lane is at rest, the others may be running. Return
   // false to stop with kSystemCall.

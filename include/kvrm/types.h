@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,7 +38,7 @@ struct Options {
   unsigned threads = 0;                                 // CPU device: host threads for its lanes; 0: all there are
   unsigned device_ordinal = 0;                          // which GPU, as its driver counts them
   Dispatch dispatch = Dispatch::kTable;
-  WeightsPointer weights;       // of the dispatch network; null: those that come with the library
+  WeightsPointer weights = {};  // of the dispatch network; null: those that come with the library
   bool unverified = false;      // kNeural: take weights without a passed verification; the statistics say so
   bool dispatch_every = false;  // decide anew whenever an instruction runs, to measure what it costs
   // Gets a line when something takes long before a run, or is not done as asked.
@@ -107,6 +109,20 @@ struct Registers {
   friend bool operator==(const Registers&, const Registers&) = default;
 };
 
+// A lane's registers where they are, without copies: written and read while the lane is at rest. They stay valid for as
+// long as `owner` lives, and are the lane's until a program is loaded into it.
+struct RegisterView {
+  std::shared_ptr<void> owner;
+  std::span<unsigned long long, 31> x;
+  std::span<unsigned long long, 64> v;  // V0's low half, V0's high half, V1's low half, ...
+};
+
+// Bytes that a guest and its host both see, for as long as `owner` lives.
+struct SharedMemory {
+  std::shared_ptr<void> owner;
+  std::span<std::byte> bytes;
+};
+
 // Floating-point operations on one element: answered by the inline fast path, or by a function that is called.
 struct FloatStatistics {
   std::uint64_t fast = 0, slow = 0;
@@ -115,10 +131,10 @@ struct FloatStatistics {
 // How words got their routing class. Classes by number (models.h has their names).
 struct DispatchStatistics {
   Dispatch mode = Dispatch::kTable;
-  std::string weights;   // where they came from and their checksum; empty: the table alone
+  std::string weights;  // where they came from and their checksum; empty: the table alone
   bool verified = true;  // false: the network decided without a passed verification
   bool every = false;
-  std::array<std::uint64_t, 7> routed{};                    // words sent to each class
+  std::array<std::uint64_t, 7> routed{};  // words sent to each class
   std::array<std::array<std::uint64_t, 7>, 7> confusion{};  // kHybrid: [the table's class][the network's]
 };
 
@@ -126,14 +142,14 @@ struct Statistics {
   std::uint64_t instructions = 0;
   double seconds = 0;  // spent in run()
   std::uint64_t system_calls = 0;
-  std::uint64_t in_kernel_calls = 0;   // GPU: of the system calls, those the kernel answered itself
-  std::uint64_t mailbox_calls = 0;     // GPU: of the system calls, those the host answered
-  std::uint64_t launches = 0;          // calls of the device that ran the program
-  std::string launches_reason;         // why there may be more than one for a run; empty: there is one
-  std::uint64_t jobs = 0;              // finished by run_jobs()
-  std::uint64_t decoded_words = 0;     // words the predecode cache took in
+  std::uint64_t in_kernel_calls = 0;  // GPU: of the system calls, those the kernel answered itself
+  std::uint64_t mailbox_calls = 0;  // GPU: of the system calls, those the host answered
+  std::uint64_t launches = 0;  // calls of the device that ran the program
+  std::string launches_reason;  // why there may be more than one for a run; empty: there is one
+  std::uint64_t jobs = 0;  // finished by run_jobs()
+  std::uint64_t decoded_words = 0;  // words the predecode cache took in
   std::uint64_t code_invalidations = 0;  // pages of decoded code dropped because something wrote there
-  std::uint64_t private_bytes = 0;     // private memory in use
+  std::uint64_t private_bytes = 0;  // private memory in use
   std::optional<FloatStatistics> floats;  // CPU device, in a build with KVRM_COUNT_FLOAT only
   DispatchStatistics dispatch;
   std::string device = "cpu";

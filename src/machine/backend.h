@@ -66,6 +66,8 @@ class Backend {
   // memories empty. A reference stays valid until start() of the lane; what it shows is current when the lane is at
   // rest, and what is written through it counts for the next run. Lanes come into being when they are first asked for.
   virtual Cpu& cpu(unsigned lane) = 0;
+  // The same to keep, for as long as somebody holds it. Null where lanes are not in the host's memory.
+  virtual std::shared_ptr<Cpu> shared_cpu(unsigned lane) = 0;
   virtual memory::GuestMemory& memory(unsigned lane) = 0;
 
   // Makes a lane a new Linux process: empties its memory, loads the program, sets the registers. Until then the lane is

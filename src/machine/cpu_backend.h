@@ -17,6 +17,7 @@ class CpuBackend final : public Backend {
   static Result<std::unique_ptr<CpuBackend>> create(const Options& options, Dispatching dispatching);
 
   Cpu& cpu(unsigned lane) override { return at(lane).cpu(); }
+  std::shared_ptr<Cpu> shared_cpu(unsigned lane) override { return at(lane).shared_cpu(); }
   memory::GuestMemory& memory(unsigned lane) override { return at(lane).memory(); }
   Result<void> start(unsigned lane, const linux_abi::Program& program, linux_abi::ProcessOptions options) override;
   void run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) override;

@@ -18,6 +18,7 @@ class CpuLane {
         device_(std::move(space), {{dispatching.mode(), dispatching.network()}, dispatching.every()}) {}
 
   Cpu& cpu() { return device_.cpu(); }
+  std::shared_ptr<Cpu> shared_cpu() { return device_.shared_cpu(); }
   memory::AddressSpace& memory() { return device_.space(); }
 
   // For a lane that has nothing in its memory yet.

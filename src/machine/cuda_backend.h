@@ -21,6 +21,7 @@ class CudaBackend final : public Backend {
   static Result<std::unique_ptr<CudaBackend>> create(const Options& options, const Dispatching& dispatching);
 
   Cpu& cpu(unsigned lane) override;
+  std::shared_ptr<Cpu> shared_cpu(unsigned) override { return nullptr; }
   memory::GuestMemory& memory(unsigned lane) override;
   Result<void> start(unsigned lane, const linux_abi::Program& program, linux_abi::ProcessOptions options) override;
   void run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) override;

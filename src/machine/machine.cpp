@@ -2,8 +2,11 @@
 
 #include <array>
 #include <cstdio>
+#include <new>
+#include <utility>
 
 #include "machine/parts.h"
+#include "memory/image.h"
 
 namespace kvrm {
 namespace {
@@ -89,6 +92,23 @@ Result<void> Machine::unmap(std::uint64_t address, std::uint64_t size, unsigned 
   const auto range = pages_of(address, size);
   if (!range || !parts_->memory(lane).unmap(range->start, range->size)) return bad_range("unmap", address, size);
   return {};
+}
+
+Result<SharedMemory> Machine::map_shared(std::uint64_t address, std::uint64_t size, std::uint32_t protection,
+                                         unsigned lane) try {
+  if (!parts_->backend->shared_cpu(lane)) return Error{"map_shared: lanes on this device do not use the host's memory"};
+  if (auto may = parts_->may_map(); !may) return may.error();
+  if (protection & kProtectExecute) return Error{"map_shared: code may not be shared; map it and write it"};
+  const auto range = pages_of(address, size);
+  if (!range || range->start != address) return bad_range("map_shared", address, size);
+  auto image = std::make_shared<memory::Image>(range->size);
+  const std::span bytes(reinterpret_cast<std::byte*>(image->data()), range->size);
+  if (!parts_->memory(lane).map_image(address, range->size, protection, image, 0)) {
+    return bad_range("map_shared", address, size);
+  }
+  return SharedMemory{std::move(image), bytes};
+} catch (const std::bad_alloc&) {
+  return Error{"map_shared: the host has no memory left"};
 }
 
 Result<void> Machine::read(std::uint64_t address, std::span<std::byte> to, unsigned lane) const {

@@ -1,5 +1,6 @@
 // Registers as the public API shows them.
 #include <cassert>
+#include <utility>
 
 #include "kvrm/machine.h"
 #include "machine/parts.h"
@@ -47,6 +48,15 @@ void Machine::set_registers(const Registers& registers, unsigned lane) {
   cpu.fpcr = registers.fpcr;
   cpu.fpsr = registers.fpsr;
   cpu.tpidr_el0 = registers.tpidr_el0;
+}
+
+Result<RegisterView> Machine::view_registers(unsigned lane) {
+  auto cpu = parts_->backend->shared_cpu(lane);
+  if (!cpu) return Error{"registers on this device have no view without copies"};
+  static_assert(sizeof(U128) == 2 * sizeof(u64));
+  const std::span<u64, 31> x(static_cast<u64*>(cpu->x), 31);
+  const std::span<u64, 64> v(&cpu->q[0].lo, 64);
+  return RegisterView{std::move(cpu), x, v};
 }
 
 }  // namespace kvrm

@@ -15,6 +15,8 @@ constexpr u64 kPageExecute = kExecute;
 constexpr u64 kPagePrivate = 8;  // a frame of ours; otherwise shared bytes that must be copied before a write
 constexpr u64 kPageCode = 16;    // decoded code refers to it
 constexpr u64 kPagePresent = 32;
+constexpr u64 kPageInPlace = 64;  // shared bytes that are written where they are
+constexpr u64 kPageOwn = kPagePrivate | kPageInPlace;
 constexpr u64 kFlags = kPageSize - 1;
 constexpr u64 kPermissions = kPageRead | kPageWrite | kPageExecute;
 
@@ -73,8 +75,9 @@ bool AddressSpace::map(u64 address, u64 size, u32 protection) {
 
 bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const Image> image, u64 offset) {
   if (!image) return map(address, size, protection);
-  if (!areas_.may_change(address, size) || page_offset(offset) != 0 || (common_ && !frames_.has_room(size)))
-    return false;
+  if (!areas_.may_change(address, size) || page_offset(offset) != 0) return false;
+  const bool in_place = image->is_written_in_place();
+  if (in_place ? (protection & kExecute) != 0 : common_ && !frames_.has_room(size)) return false;
   const bool may_end_image = areas_.has_source(address, size);
   make_room();
   (void)areas_.map_source(address, size, protection, offset, hold(std::move(image)));
@@ -89,7 +92,7 @@ bool AddressSpace::touch_pages(u64 address, u64 size) {
   for (u64 at = address; at < address + size; at += kPageSize) {
     u64* slot = make_slot(at);
     if (slot) *slot = make_entry(at, *area);
-    if (slot && make_private(*slot)) continue;
+    if (slot && ((*slot & kPageInPlace) || make_private(*slot))) continue;
     unmap(address, size);
     return false;
   }
@@ -114,12 +117,23 @@ void AddressSpace::pages_replaced(u64 address, u64 size, bool may_end_image) {
 
 bool AddressSpace::protect(u64 address, u64 size, u32 protection) {
   if (!areas_.may_change(address, size)) return false;
+  if ((protection & kExecute) && shows_in_place(address, size)) return false;
   make_room();
   const bool whole = areas_.protect(address, size, protection);
   for_each_entry(address, size,
                  [&](u64, u64& entry) { entry = (entry & ~kPermissions) | (protection & kPermissions); });
   map_changed();
   return whole;
+}
+
+// Whether somebody else may write to the range unnoticed: then decoded code may not come from there.
+bool AddressSpace::shows_in_place(u64 address, u64 size) const {
+  for (u32 i = 0; i < areas_.count(); ++i) {
+    const memory::Area& area = areas_[i];
+    if (!(area.flags & kAreaSource) || area.end <= address || area.start >= address + size) continue;
+    if (images_[area.image - 1]->is_written_in_place()) return true;
+  }
+  return false;
 }
 
 bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
@@ -258,12 +272,16 @@ void AddressSpace::drop_pages(u64 address, u64 size) {
 // A page nobody has touched yet shows its image, or zeros.
 u64 AddressSpace::make_entry(u64 address, const memory::Area& area) const {
   const u8* page = kZeros;
+  u64 in_place = 0;
   if (area.flags & kAreaSource) {
     const Image& image = *images_[area.image - 1];
     const u64 offset = area.source + (address - area.start);
-    if (offset < image.padded_size()) page = image.page(offset);
+    if (offset < image.padded_size()) {
+      page = image.page(offset);
+      if (image.is_written_in_place()) in_place = kPageInPlace;
+    }
   }
-  return entry_of(page, kPagePresent | (area.protection & kPermissions));
+  return entry_of(page, kPagePresent | in_place | (area.protection & kPermissions));
 }
 
 // The entry of the page that holds address, if it is mapped with all the required permissions; otherwise 0.
@@ -314,7 +332,7 @@ AddressSpace::Resolved AddressSpace::resolve(TranslationCache& cache, u64 tagged
   }
   if (!(entry & static_cast<u64>(access))) return {Trap::kPermission, nullptr, 0};
   if (access == Access::kWrite) {
-    if (!(entry & kPagePrivate)) {
+    if (!(entry & kPageOwn)) {
       if (!make_private(entry)) return {Trap::kOutOfMemory, nullptr, 0};
     } else if (entry & kPageCode) {
       forget_code(entry);
@@ -322,7 +340,7 @@ AddressSpace::Resolved AddressSpace::resolve(TranslationCache& cache, u64 tagged
   }
   if (common_) return {Trap::kNone, page_of(entry), entry};
   const u64 tag = page_base(address);
-  const bool writable = (entry & kPageWrite) && (entry & kPagePrivate) && !(entry & kPageCode);
+  const bool writable = (entry & kPageWrite) && (entry & kPageOwn) && !(entry & kPageCode);
   cache.at(address) = {entry & kPageRead ? tag : kNoPage, writable ? tag : kNoPage, page_of(entry)};
   return {Trap::kNone, page_of(entry), entry};
 }
@@ -469,7 +487,7 @@ bool AddressSpace::poke(u64 tagged, const void* from, std::size_t size) {
     if (!slot) return false;
     u64& entry = *slot;
     if (!(entry & kPagePresent)) entry = make_entry(page_base(at), *areas_.find(at));
-    if (!(entry & kPagePrivate)) {
+    if (!(entry & kPageOwn)) {
       if (!make_private(entry)) return false;
       cache_.at(at) = {kNoPage, kNoPage, nullptr};
     } else if (entry & kPageCode) {

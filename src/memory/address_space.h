@@ -2,7 +2,8 @@
 //
 // Pages appear when they are first touched. An entry is the page's address with flags in its low bits; one lookup
 // answers permission, copy-on-write and whether the page holds decoded code. Shared bytes (images, the page of zeros)
-// are never written: the first write to such a page moves it into a private frame.
+// are never written: the first write to such a page moves it into a private frame. The exception is an image made to be
+// written in place; it holds no code.
 //
 // A common space is one memory for many lanes, each on a thread of its own. All its pages are there from the start, so
 // that nothing but their bytes changes while lanes run, and every access to them is atomic (memory/common_bytes.h). Its
@@ -102,6 +103,7 @@ class AddressSpace final : public GuestMemory {
   void write_page(u64 entry, u64 offset, const void* from, u64 count);
   void note_write(u64 entry);
   void make_room();
+  bool shows_in_place(u64 address, u64 size) const;
   u64 hold(std::shared_ptr<const Image> image);
   void let_go_of_images();
   void pages_replaced(u64 address, u64 size, bool may_end_image);

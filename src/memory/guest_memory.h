@@ -14,7 +14,7 @@
 
 namespace kvrm::memory {
 
-// Read-only bytes that many machines may map: an ELF segment, a file. The last page is padded with zeros.
+// Bytes that machines map: an ELF segment, a file, memory shared with the host. The last page is padded with zeros.
 class Image;
 
 class GuestMemory {

@@ -1,19 +1,28 @@
 #include "memory/image.h"
 
-#include <cstdlib>
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstring>
 #include <new>
 
 namespace kvrm::memory {
 
 Image::Image(std::span<const u8> bytes) : size_(bytes.size()) {
-  const std::size_t padded = static_cast<std::size_t>(padded_size());
-  data_ = static_cast<u8*>(std::aligned_alloc(kPageSize, padded ? padded : kPageSize));
-  if (!data_) throw std::bad_alloc();
+  allocate();
   if (!bytes.empty()) std::memcpy(data_, bytes.data(), bytes.size());
-  std::memset(data_ + size_, 0, padded - static_cast<std::size_t>(size_));
 }
 
-Image::~Image() { std::free(data_); }
+Image::Image(u64 size) : size_(size), in_place_(true) { allocate(); }
+
+Image::~Image() { ::munmap(data_, std::max(padded_size(), kPageSize)); }
+
+// Pages of zeros that take room on the host when they are touched.
+void Image::allocate() {
+  void* const pages =
+      ::mmap(nullptr, std::max(padded_size(), kPageSize), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  data_ = static_cast<u8*>(pages);
+}
 
 }  // namespace kvrm::memory

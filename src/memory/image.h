@@ -1,4 +1,4 @@
-// Read-only bytes shared by any number of machines.
+// Bytes shared by any number of machines: read-only, or by the guest and its host.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,24 @@ class Image {
  public:
   // Copies the bytes into page-aligned storage; the last page is padded with zeros.
   explicit Image(std::span<const u8> bytes);
+  // Zeros that whoever maps them writes in place: nothing is copied, and everybody sees it.
+  explicit Image(u64 size);
   ~Image();
   Image(const Image&) = delete;
   Image& operator=(const Image&) = delete;
 
   u64 size() const { return size_; }  // of the bytes, without padding
   u64 padded_size() const { return (size_ + kPageSize - 1) / kPageSize * kPageSize; }
+  bool is_written_in_place() const { return in_place_; }
+  u8* data() { return data_; }
   const u8* page(u64 offset) const { return data_ + offset; }  // offset: a multiple of kPageSize below padded_size()
 
  private:
-  u8* data_;
+  void allocate();
+
+  u8* data_ = nullptr;
   u64 size_;
+  bool in_place_ = false;
 };
 
 }  // namespace kvrm::memory

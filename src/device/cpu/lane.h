@@ -17,8 +17,9 @@ class Lane {
   Lane(std::shared_ptr<memory::AddressSpace> space, const interpreter::Dispatch& dispatch)
       : space_(std::move(space)), interpreter_(*space_, dispatch_here(dispatch)) {}
 
-  Cpu& cpu() { return cpu_; }
-  const Cpu& cpu() const { return cpu_; }
+  Cpu& cpu() { return *cpu_; }
+  const Cpu& cpu() const { return *cpu_; }
+  std::shared_ptr<Cpu> shared_cpu() { return cpu_; }
   memory::AddressSpace& space() { return *space_; }
   const memory::AddressSpace& space() const { return *space_; }
   interpreter::Interpreter& engine() { return interpreter_; }
@@ -31,7 +32,7 @@ class Lane {
     return dispatch;
   }
 
-  Cpu cpu_{};
+  std::shared_ptr<Cpu> cpu_ = std::make_shared<Cpu>();  // views of it may outlive the lane
   dispatch::Counts dispatched_{};
   std::shared_ptr<memory::AddressSpace> space_;
   interpreter::Interpreter interpreter_;

@@ -1,0 +1,98 @@
+// Between Python's values and the library's.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kvrm/machine.h"
+
+namespace kvrm::python {
+
+namespace nb = nanobind;
+
+// kvrm.Error in Python, with the library's own line.
+struct LibraryError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+template <class T>
+T unwrap(Result<T> result) {
+  if (!result) throw LibraryError(result.error().message);
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+// Anything with a contiguous buffer: bytes, bytearray, memoryview, NumPy arrays.
+class BytesOf {
+ public:
+  explicit BytesOf(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_C_CONTIGUOUS) != 0) throw nb::python_error();
+  }
+  ~BytesOf() { PyBuffer_Release(&buffer_); }
+  BytesOf(const BytesOf&) = delete;
+  BytesOf& operator=(const BytesOf&) = delete;
+
+  std::span<const std::byte> bytes() const {
+    return {static_cast<const std::byte*>(buffer_.buf), static_cast<std::size_t>(buffer_.len)};
+  }
+  std::string text() const { return {static_cast<const char*>(buffer_.buf), static_cast<std::size_t>(buffer_.len)}; }
+
+ private:
+  Py_buffer buffer_{};
+};
+
+inline nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+
+// A str or anything with __fspath__.
+inline std::string path_of(nb::handle path) {
+  return nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
+}
+
+// A NumPy array of the values, which nobody writes to: assigning to an element of a copy would be lost.
+template <class T>
+nb::object read_only_copy(std::vector<T> values, std::initializer_list<std::size_t> shape) {
+  auto kept = std::make_unique<std::vector<T>>(std::move(values));
+  const T* data = kept->data();
+  nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, const T>(data, shape, owner));
+}
+
+// A NumPy array of bytes or numbers that live elsewhere; the array keeps their owner.
+template <class T>
+nb::object view_of(T* data, std::initializer_list<std::size_t> shape, std::shared_ptr<const void> owner) {
+  auto kept = std::make_unique<std::shared_ptr<const void>>(std::move(owner));
+  nb::capsule capsule(kept.release(), [](void* p) noexcept { delete static_cast<std::shared_ptr<const void>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(data, shape, capsule));
+}
+
+// None means no limit.
+inline std::uint64_t limit_of(std::optional<std::uint64_t> limit) { return limit.value_or(Machine::kNoLimit); }
+
+// "rwx" and parts of it; "" for no access.
+std::uint32_t protection_of(const std::string& letters);
+
+// What the names of the options mean; anything else is a ValueError that lists them.
+Device device_named(const std::string& name);
+Engine engine_named(const std::string& name);
+Dispatch dispatch_named(const std::string& name);
+Clock clock_named(const std::string& name);
+
+// None, Weights, the path of a file, or numbers.
+WeightsPointer weights_from(nb::handle from);
+
+// The parts of the module.
+void bind_values(nb::module_& module);
+void bind_models(nb::module_& module);
+void bind_machine(nb::module_& module);
+
+}  // namespace kvrm::python

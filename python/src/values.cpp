@@ -1,0 +1,281 @@
+// What a machine reports, as Python objects that print themselves.
+#include "convert.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+
+#include "kvrm/models.h"
+
+namespace kvrm::python {
+namespace {
+
+std::string hex(std::uint64_t value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+const char* fault_name(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::kNone: return "";
+    case FaultKind::kUnmapped: return "unmapped";
+    case FaultKind::kPermission: return "permission";
+    case FaultKind::kAlignment: return "alignment";
+    case FaultKind::kPcAlignment: return "pc alignment";
+    case FaultKind::kOutOfMemory: return "out of memory";
+  }
+  return "unknown";
+}
+
+std::string describe(const Stop& stop) {
+  std::string text = std::string("<kvrm.Stop ") + to_string(stop.reason);
+  if (stop.reason == StopReason::kExit) text += ", status " + std::to_string(stop.exit_status);
+  if (stop.reason == StopReason::kSignal) text += " " + std::to_string(stop.signal);
+  if (stop.reason == StopReason::kFault)
+    text += std::string(" (") + fault_name(stop.fault) + ") at " + hex(stop.address);
+  text += ", pc " + hex(stop.pc) + ", " + std::to_string(stop.instructions) + " instructions";
+  if (!stop.message.empty()) text += ": " + stop.message;
+  return text + ">";
+}
+
+std::string describe(const Batch& batch) {
+  return "<kvrm.Batch " + std::to_string(batch.number) + ": " + to_string(batch.signal) + ", lane " +
+         std::to_string(batch.lane) + ", " + std::to_string(batch.instructions) + " instructions, " +
+         std::to_string(batch.lanes_alive) + " lanes alive>";
+}
+
+std::string describe(const Progress& progress) {
+  return std::string("<kvrm.Progress ") + (progress.running ? "running, " : "at rest, ") +
+         std::to_string(progress.instructions) + " instructions, " + std::to_string(progress.lanes_alive) +
+         " lanes alive>";
+}
+
+std::string describe(const Registers& registers) {
+  std::string text = "<kvrm.Registers pc " + hex(registers.pc) + ", sp " + hex(registers.sp) + ", nzcv ";
+  for (unsigned i = 0; i < 4; ++i) text += (registers.nzcv >> (31 - i) & 1) ? "NZCV"[i] : '-';
+  for (unsigned i = 0; i < 31; ++i) {
+    if (registers.x[i] != 0) text += ", x" + std::to_string(i) + " " + hex(registers.x[i]);
+  }
+  return text + ">";
+}
+
+std::string describe(const DispatchStatistics& statistics) {
+  std::string text = std::string("<kvrm.DispatchStatistics ") + to_string(statistics.mode);
+  if (statistics.mode == Dispatch::kNeural && !statistics.verified) text += ", unverified";
+  for (unsigned i = 0; i < statistics.routed.size(); ++i) {
+    if (statistics.routed[i] == 0) continue;
+    text += ", " + std::string(class_name(i)) + " " + std::to_string(statistics.routed[i]);
+  }
+  return text + ">";
+}
+
+std::string describe(const Statistics& statistics) {
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.3f", statistics.seconds);
+  return "<kvrm.Statistics " + std::to_string(statistics.instructions) + " instructions in " + seconds + " s on " +
+         statistics.device + ", " + statistics.engine + ">";
+}
+
+std::string describe(const JobResult& result) {
+  if (!result.error.empty()) return "<kvrm.JobResult " + std::to_string(result.index) + ": " + result.error + ">";
+  return "<kvrm.JobResult " + std::to_string(result.index) + ": " + describe(result.stop) + ", " +
+         std::to_string(result.output.size()) + " bytes of output>";
+}
+
+nb::object confusion_of(const DispatchStatistics& statistics) {
+  std::vector<std::uint64_t> values;
+  for (const auto& row : statistics.confusion) values.insert(values.end(), row.begin(), row.end());
+  return read_only_copy(std::move(values), {7, 7});
+}
+
+nb::dict routed_dict(const DispatchStatistics& statistics) {
+  nb::dict result;
+  for (unsigned i = 0; i < statistics.routed.size(); ++i) {
+    const std::string_view name = class_name(i);
+    result[nb::str(name.data(), name.size())] = statistics.routed[i];
+  }
+  return result;
+}
+
+nb::dict as_dict(const DispatchStatistics& statistics) {
+  nb::dict result;
+  result["mode"] = to_string(statistics.mode);
+  result["every"] = statistics.every;
+  result["weights"] = statistics.weights;
+  result["verified"] = statistics.verified;
+  result["routed"] = routed_dict(statistics);
+  if (statistics.mode == Dispatch::kHybrid) result["confusion"] = confusion_of(statistics).attr("tolist")();
+  return result;
+}
+
+nb::dict as_dict(const Statistics& statistics) {
+  nb::dict result;
+  result["device"] = statistics.device;
+  result["engine"] = statistics.engine;
+  result["instructions"] = statistics.instructions;
+  result["seconds"] = statistics.seconds;
+  result["system_calls"] = statistics.system_calls;
+  result["launches"] = statistics.launches;
+  result["jobs"] = statistics.jobs;
+  result["decoded_words"] = statistics.decoded_words;
+  result["code_invalidations"] = statistics.code_invalidations;
+  result["private_bytes"] = statistics.private_bytes;
+  result["dispatch"] = as_dict(statistics.dispatch);
+  return result;
+}
+
+template <class T>
+void bind_repr(nb::class_<T>& type) {
+  type.def("__repr__", [](const T& value) { return describe(value); });
+}
+
+void bind_registers(nb::module_& module) {
+  nb::class_<Registers> type(module, "Registers", "All registers of one lane, in one piece; a copy.");
+  type.def(nb::init<>())
+      .def_prop_rw(
+          "x", [](const Registers& r) { return read_only_copy<std::uint64_t>({r.x, r.x + 31}, {31}); },
+          [](Registers& r,
+             const nb::ndarray<const std::uint64_t, nb::shape<31>, nb::c_contig, nb::device::cpu>& values) {
+            std::copy_n(values.data(), 31, r.x);
+          },
+          nb::for_getter(nb::sig("def x(self, /) -> numpy.typing.NDArray[numpy.uint64]")), "X0 to X30.")
+      .def_prop_rw(
+          "v",
+          [](const Registers& r) {
+            std::vector<std::uint64_t> halves;
+            for (const Vector& vector : r.v) halves.insert(halves.end(), {vector.lo, vector.hi});
+            return read_only_copy(std::move(halves), {32, 2});
+          },
+          [](Registers& r,
+             const nb::ndarray<const std::uint64_t, nb::shape<32, 2>, nb::c_contig, nb::device::cpu>& values) {
+            for (unsigned i = 0; i < 32; ++i) r.v[i] = {values.data()[2 * i], values.data()[2 * i + 1]};
+          },
+          nb::for_getter(nb::sig("def v(self, /) -> numpy.typing.NDArray[numpy.uint64]")),
+          "V0 to V31 as (low, high) halves.")
+      .def_rw("sp", &Registers::sp)
+      .def_rw("pc", &Registers::pc)
+      .def_rw("nzcv", &Registers::nzcv, "The flags in bits 31 to 28.")
+      .def_rw("fpcr", &Registers::fpcr)
+      .def_rw("fpsr", &Registers::fpsr)
+      .def_rw("tpidr_el0", &Registers::tpidr_el0)
+      .def(
+          "__eq__", [](const Registers& a, const Registers& b) { return a == b; }, nb::is_operator(),
+          nb::sig("def __eq__(self, other: object, /) -> bool"));
+  bind_repr(type);
+}
+
+void bind_statistics(nb::module_& module) {
+  nb::class_<DispatchStatistics> dispatch(module, "DispatchStatistics", "How words got their routing class.");
+  dispatch
+      .def_prop_ro(
+          "mode", [](const DispatchStatistics& s) { return to_string(s.mode); }, "table, neural or hybrid.")
+      .def_ro("weights", &DispatchStatistics::weights)
+      .def_ro("verified", &DispatchStatistics::verified)
+      .def_ro("every", &DispatchStatistics::every)
+      .def_prop_ro("routed", &routed_dict, nb::sig("def routed(self, /) -> dict[str, int]"),
+                   "Words sent to each class.")
+      .def_prop_ro("confusion", &confusion_of, nb::sig("def confusion(self, /) -> numpy.typing.NDArray[numpy.uint64]"),
+                   "Hybrid dispatch: words by [the table's class, the network's].")
+      .def(
+          "as_dict", [](const DispatchStatistics& s) { return as_dict(s); },
+          nb::sig("def as_dict(self) -> dict[str, typing.Any]"), "All of it, ready for json.dumps.");
+  bind_repr(dispatch);
+  nb::class_<Statistics> type(module, "Statistics", "What a machine has done since it was made.");
+  type.def_ro("instructions", &Statistics::instructions)
+      .def_ro("seconds", &Statistics::seconds, "Spent running.")
+      .def_ro("system_calls", &Statistics::system_calls)
+      .def_ro("in_kernel_calls", &Statistics::in_kernel_calls)
+      .def_ro("mailbox_calls", &Statistics::mailbox_calls)
+      .def_ro("launches", &Statistics::launches, "Calls of the device that ran the program.")
+      .def_ro("jobs", &Statistics::jobs)
+      .def_ro("decoded_words", &Statistics::decoded_words)
+      .def_ro("code_invalidations", &Statistics::code_invalidations)
+      .def_ro("private_bytes", &Statistics::private_bytes)
+      .def_ro("dispatch", &Statistics::dispatch)
+      .def_ro("device", &Statistics::device)
+      .def_ro("engine", &Statistics::engine)
+      .def(
+          "as_dict", [](const Statistics& s) { return as_dict(s); },
+          nb::sig("def as_dict(self) -> dict[str, typing.Any]"), "All of it, ready for json.dumps.");
+  bind_repr(type);
+}
+
+void bind_jobs(nb::module_& module) {
+  nb::class_<Job>(module, "Job", "One input of a batch: arguments, stdin, and perhaps a program of its own.")
+      .def(
+          "__init__",
+          [](Job* job, const nb::object& args, const nb::object& input, const nb::object& program) {
+            Job made;
+            for (const nb::handle arg : args) made.args.push_back(path_of(arg));
+            if (!input.is_none()) made.input = std::make_shared<const std::string>(BytesOf(input).text());
+            if (!program.is_none()) made.program = path_of(program);
+            new (job) Job(std::move(made));
+          },
+          nb::arg("args") = nb::make_tuple(), nb::arg("input") = nb::none(), nb::arg("program") = nb::none(),
+          nb::sig("def __init__(self, args: collections.abc.Sequence[str] = (), input: bytes | None = None, "
+                  "program: str | os.PathLike[str] | None = None) -> None"))
+      .def_ro("args", &Job::args)
+      .def_prop_ro("input", [](const Job& job) { return bytes_of(job.input ? *job.input : std::string()); })
+      .def_ro("program", &Job::program, "Empty: the batch's.");
+  nb::class_<JobResult> type(module, "JobResult", "How one job ended and what it wrote.");
+  type.def_ro("index", &JobResult::index, "Its place among the jobs.")
+      .def_ro("stop", &JobResult::stop)
+      .def_ro("instructions", &JobResult::instructions)
+      .def_prop_ro(
+          "output", [](const JobResult& r) { return bytes_of(r.output); }, "What it wrote to stdout.")
+      .def_prop_ro(
+          "errors", [](const JobResult& r) { return bytes_of(r.errors); }, "What it wrote to stderr.")
+      .def_ro("output_cut", &JobResult::output_cut)
+      .def_ro("errors_cut", &JobResult::errors_cut)
+      .def_ro("registers", &JobResult::registers)
+      .def_ro("dispatch", &JobResult::dispatch)
+      .def_ro("error", &JobResult::error, "Why it could not be started; empty if it was.");
+  bind_repr(type);
+}
+
+}  // namespace
+
+void bind_values(nb::module_& module) {
+  nb::class_<Stop> stop(module, "Stop", "Why a lane stopped, and where.");
+  stop.def_prop_ro(
+          "reason", [](const Stop& s) { return to_string(s.reason); },
+          "exit, halt, breakpoint, budget, fault, undefined, signal, system call, cancelled or device.")
+      .def_ro("exit_status", &Stop::exit_status)
+      .def_ro("signal", &Stop::signal)
+      .def_prop_ro(
+          "fault", [](const Stop& s) { return fault_name(s.fault); }, "The kind of fault; empty if it was none.")
+      .def_ro("fault_is_write", &Stop::fault_is_write)
+      .def_ro("address", &Stop::address, "Of a fault; for a breakpoint or halt its immediate.")
+      .def_ro("pc", &Stop::pc)
+      .def_ro("word", &Stop::word, "The word at pc, where it can be read.")
+      .def_ro("instructions", &Stop::instructions, "Retired by this run of the lane.")
+      .def_ro("message", &Stop::message);
+  bind_repr(stop);
+  nb::class_<Batch> batch(module, "Batch", "Where a run in batches stands.");
+  batch.def_ro("number", &Batch::number, "From 1.")
+      .def_prop_ro(
+          "signal", [](const Batch& b) { return to_string(b.signal); },
+          "running, halt, system call, breakpoint, fault, checkpoint or cancelled.")
+      .def_ro("lane", &Batch::lane, "The lane that gave the signal.")
+      .def_ro("stop", &Batch::stop)
+      .def_ro("instructions", &Batch::instructions, "Of all lanes since the run began.")
+      .def_ro("lanes_alive", &Batch::lanes_alive)
+      .def_ro("seconds", &Batch::seconds);
+  bind_repr(batch);
+  nb::class_<Progress> progress(module, "Progress", "How far a machine has come.");
+  progress.def_ro("running", &Progress::running)
+      .def_ro("instructions", &Progress::instructions, "Of all lanes since the machine was made.")
+      .def_ro("lanes_alive", &Progress::lanes_alive)
+      .def_ro("jobs_done", &Progress::jobs_done);
+  bind_repr(progress);
+  bind_registers(module);
+  bind_statistics(module);
+  bind_jobs(module);
+}
+
+}  // namespace kvrm::python

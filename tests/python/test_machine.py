@@ -1,0 +1,190 @@
+"""kvrm.Machine: state in, state out, errors."""
+
+import gc
+import json
+import weakref
+
+import numpy as np
+import pytest
+
+import kvrm
+from words import BASE, add, hlt, ldr_x, movz, program, str_x
+
+
+@pytest.fixture
+def machine(device):
+    made = kvrm.Machine(device=device, lanes=3)
+    made.load(program(movz(0, 42), hlt(7)), BASE)
+    made.pc = BASE
+    return made
+
+
+def test_runs_a_program(machine):
+    stop = machine.run()
+    assert (stop.reason, stop.address, stop.pc, stop.instructions) == ("halt", 7, BASE + 4, 1)
+    assert machine.get_x(0) == 42
+    assert machine.get_x(0, lane=1) == 0, "only lane 0 was run"
+
+
+def test_registers_are_arrays_over_all_lanes(machine):
+    assert machine.lanes == len(machine) == 3
+    assert machine.x.shape == (3, 31) and machine.x.dtype == np.uint64
+    assert machine.v.shape == (3, 32, 2)
+    assert machine.sp.shape == machine.pc.shape == machine.nzcv.shape == (3,)
+    machine.x = np.arange(93).reshape(3, 31)
+    machine.v = np.arange(64).reshape(32, 2)
+    machine.sp = [16, 32, 48]
+    machine.nzcv = 0xF0000000
+    assert (machine.x == np.arange(93).reshape(3, 31)).all()
+    assert (machine.v[2] == np.arange(64).reshape(32, 2)).all()
+    assert machine.sp.tolist() == [16, 32, 48]
+    assert machine.nzcv.tolist() == [0xF0000000] * 3
+    registers = machine.registers(1)
+    assert registers.x.tolist() == list(range(31, 62)) and registers.sp == 32 and registers.pc == BASE
+    machine.set_registers(registers, lane=0)
+    assert machine.registers(0) == registers
+
+
+def test_copies_refuse_to_be_written(machine):
+    with pytest.raises(ValueError, match="read-only"):
+        machine.x[0, 0] = 1
+
+
+def test_values_of_wrong_shape_or_range_are_refused(machine):
+    with pytest.raises(ValueError):
+        machine.x = np.zeros((3, 30))
+    with pytest.raises(OverflowError):
+        machine.pc = -1
+    with pytest.raises(TypeError):
+        machine.set_x(0, 1 << 64)
+
+
+def test_memory_in_and_out(machine):
+    machine.map(0x20000, 8192, "rw")
+    machine.write(0x20000, np.arange(4, dtype="<u4"))
+    assert machine.read(0x20000, 8, lane=2) == bytes([0, 0, 0, 0, 1, 0, 0, 0])
+    assert machine.read_array(0x20000, (2, 2), "<u4", lane=1).tolist() == [[0, 1], [2, 3]]
+    machine.write(0x20000, b"\xff", lane=1)
+    assert [machine.read(0x20000, 1, lane)[0] for lane in range(3)] == [0, 255, 0]
+    machine.unmap(0x20000, 4096)
+    with pytest.raises(kvrm.Error, match="read: no 1 bytes at 0x20000"):
+        machine.read(0x20000, 1)
+    assert machine.read(0x21000, 2) == b"\0\0"
+
+
+def test_protection_is_the_guests(device):
+    machine = kvrm.Machine(device=device)
+    machine.load(program(str_x(0, 1), hlt()), BASE)
+    machine.map(0x20000, 4096, "rw")
+    machine.protect(0x20000, 4096, "r")
+    machine.pc, machine.x = BASE, np.full(31, 0x20000)
+    stop = machine.run()
+    assert (stop.reason, stop.fault, stop.fault_is_write, stop.address) == ("fault", "permission", True, 0x20000)
+    machine.write(0x20000, b"1")  # a debugger may
+
+
+def test_register_views_are_the_registers(on_host, device):
+    machine = kvrm.Machine(device=device, lanes=2)
+    machine.load(program(add(0, 1, 5), hlt()), BASE)
+    machine.pc = BASE
+    x, v = machine.x_view(1), machine.v_view(1)
+    x[1], v[3, 1] = 37, 9
+    machine.run(lane=1)
+    assert x[0] == 42 and machine.get_x(0) == 0 and machine.v[1, 3, 1] == 9
+
+
+def test_shared_memory_is_one_for_both(on_host, device):
+    machine = kvrm.Machine(device=device)
+    machine.load(program(ldr_x(0, 1), add(0, 0, 1), str_x(0, 1), hlt()), BASE)
+    shared = machine.map_shared(0x40000, 8192)
+    numbers = shared.view("<u8")
+    numbers[512] = 41
+    machine.pc = BASE
+    machine.set_x(1, 0x41000)
+    assert machine.run().reason == "halt"
+    assert numbers[512] == 42
+    with pytest.raises(kvrm.Error, match="code"):
+        machine.map_shared(0x50000, 4096, "rwx")
+
+
+def test_views_outlive_everything(on_host, device, sum_program):
+    machine = kvrm.Machine(device=device)
+    x, shared = machine.x_view(), machine.map_shared(0x40000, 4096)
+    machine.load_program(sum_program)  # a new lane
+    x[0] = shared[0] = 5
+    assert machine.get_x(0) == 0, "the view is of the lane that was"
+    del machine
+    gc.collect()
+    x[0] = shared[0] = 6
+    assert x[0] == shared[0] == 6
+
+
+@pytest.mark.parametrize(
+    "arguments, error, text",
+    [
+        ({"device": "moon"}, ValueError, "auto, cpu, cuda"),
+        ({"dispatch": "guess"}, ValueError, "table, neural, hybrid"),
+        ({"lanes": 0}, kvrm.Error, "at least one lane"),
+        ({"memory": 1}, kvrm.Error, "at least one page"),
+        ({"engine": "jit"}, kvrm.Error, "translator"),
+        ({"weights": [0.0] * 135}, ValueError, "neural"),
+        ({"dispatch": "neural", "weights": "/nowhere.npy"}, kvrm.Error, "/nowhere.npy"),
+    ],
+)
+def test_bad_options_are_explained(arguments, error, text):
+    with pytest.raises(error, match=text):
+        kvrm.Machine(**arguments)
+
+
+def test_bad_calls_are_explained(machine):
+    for call, error in [
+        (lambda: machine.get_x(31), IndexError),
+        (lambda: machine.get_x(0, lane=3), IndexError),
+        (lambda: machine.run(lane=3), IndexError),
+        (lambda: machine.load(b"1", 0x1000, lane=3), IndexError),
+        (lambda: machine.load(np.zeros((4, 4))[:, ::2], 0), ValueError),
+        (lambda: machine.load("text", 0), TypeError),
+        (lambda: machine.load(b"1", 1 << 60), kvrm.Error),
+        (lambda: machine.read(0x1000, 1 << 50), kvrm.Error),
+        (lambda: machine.read((1 << 64) - 1, 2), kvrm.Error),
+        (lambda: machine.map(0, 4096, "rwz"), ValueError),
+        (lambda: machine.map(0, 0), kvrm.Error),
+        (lambda: machine.protect(0x900000, 4096, "r"), kvrm.Error),
+        (lambda: machine.load_program("/nowhere"), kvrm.Error),
+    ]:
+        with pytest.raises(error):
+            call()
+
+
+def test_text_for_notebooks(machine):
+    machine.run_all()
+    text = repr(machine)
+    assert "3 lanes" in text and "3 instructions" in text
+    assert repr(machine.run()).startswith("<kvrm.Stop halt, pc 0x1004")
+    assert "x0 0x2a" in repr(machine.registers())
+    assert "instructions in" in repr(machine.statistics())
+
+
+def test_statistics(machine):
+    machine.run_all()
+    statistics = machine.statistics()
+    assert statistics.instructions == 3 and statistics.launches == 1
+    assert json.loads(json.dumps(statistics.as_dict()))["dispatch"]["mode"] == "table"
+
+
+def test_a_machine_in_a_circle_is_collected(device):
+    def circle():
+        machine = kvrm.Machine(device=device)
+        machine.on_system_call(lambda *_: machine is None)
+        return weakref.ref(machine)
+
+    seen = circle()
+    gc.collect()
+    assert seen() is None
+
+
+def test_disassembles_and_knows_itself():
+    assert kvrm.disassemble(movz(0, 42)) == "mov\tx0, #42"
+    assert kvrm.disassemble(0xFFFFFFFF) == ".inst 0xffffffff"
+    assert kvrm.information()["rows"] == kvrm.information()["implemented_rows"]
+    assert kvrm.__version__ == "0.1.0"
