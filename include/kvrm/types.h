@@ -35,11 +35,11 @@ struct Options {
   // One memory for all lanes of a raw machine, with atomics between them: they run at the same time, as many as the
   // device has room for. The memory limit is that of the one memory. What is mapped when they first run stays so.
   bool common_memory = false;
-  unsigned threads = 0;                                 // CPU device: host threads for its lanes; 0: all there are
-  unsigned device_ordinal = 0;                          // which GPU, as its driver counts them
+  unsigned threads = 0;  // CPU device: host threads for its lanes; 0: all there are
+  unsigned device_ordinal = 0;  // which GPU, as its driver counts them
   Dispatch dispatch = Dispatch::kTable;
   WeightsPointer weights = {};  // of the dispatch network; null: those that come with the library
-  bool unverified = false;      // kNeural: take weights without a passed verification; the statistics say so
+  bool unverified = false;  // kNeural: take weights without a passed verification; the statistics say so
   bool dispatch_every = false;  // decide anew whenever an instruction runs, to measure what it costs
   // Gets a line when something takes long before a run, or is not done as asked.
   std::function<void(const std::string&)> notice = {};
@@ -47,13 +47,13 @@ struct Options {
 
 // A Linux program and its surroundings.
 struct Program {
-  std::string path;                // the ELF file on the host
-  std::vector<std::string> args;   // argv[1] and on; argv[0] is path
-  std::vector<std::string> env;    // "K=V"
-  std::string root;                // the one host folder the guest may see; empty: none
+  std::string path;  // the ELF file on the host
+  std::vector<std::string> args;  // argv[1] and on; argv[0] is path
+  std::vector<std::string> env;  // "K=V"
+  std::string root;  // the one host folder the guest may see; empty: none
   Clock clock = Clock::kVirtual;
-  std::uint64_t seed = 0;          // of getrandom and AT_RANDOM
-  bool verbose = false;            // name unknown system calls on stderr
+  std::uint64_t seed = 0;  // of getrandom and AT_RANDOM
+  bool verbose = false;  // name unknown system calls on stderr
   int standard_input = 0, standard_output = 1, standard_error = 2;  // host descriptors
   // Instead of descriptors: bytes that the guest reads from its stdin; and what it writes is kept for
   // Machine::take_output(). The guest sees pipes.
@@ -63,16 +63,16 @@ struct Program {
 };
 
 enum class StopReason {
-  kExit,        // the program called exit
-  kHalt,        // HLT on a raw machine
+  kExit,  // the program called exit
+  kHalt,  // HLT on a raw machine
   kBreakpoint,  // BRK on a raw machine
-  kBudget,      // exactly as many instructions as asked for have retired
-  kFault,       // a memory access or fetch on a raw machine that the map forbids
-  kUndefined,   // a word that is no instruction, on a raw machine
-  kSignal,      // a Linux program was killed by a signal
+  kBudget,  // exactly as many instructions as asked for have retired
+  kFault,  // a memory access or fetch on a raw machine that the map forbids
+  kUndefined,  // a word that is no instruction, on a raw machine
+  kSignal,  // a Linux program was killed by a signal
   kSystemCall,  // SVC on a raw machine without a hook, or the hook asked to stop
-  kCancelled,   // cancel() was called
-  kDevice,      // the device failed; the message says how
+  kCancelled,  // cancel() was called
+  kDevice,  // the device failed; the message says how
 };
 const char* to_string(StopReason reason);
 
@@ -80,15 +80,15 @@ enum class FaultKind { kNone, kUnmapped, kPermission, kAlignment, kPcAlignment, 
 
 struct Stop {
   StopReason reason = StopReason::kBudget;
-  int exit_status = 0;          // kExit
-  int signal = 0;               // kSignal
+  int exit_status = 0;  // kExit
+  int signal = 0;  // kSignal
   FaultKind fault = FaultKind::kNone;  // kFault
   bool fault_is_write = false;  // kFault
-  std::uint64_t address = 0;    // kFault: the address; kBreakpoint, kHalt: the immediate
-  std::uint64_t pc = 0;         // where the lane stands
-  std::uint32_t word = 0;       // the word there, if it can be read; 0 for more than 256 lanes on a GPU
+  std::uint64_t address = 0;  // kFault: the address; kBreakpoint, kHalt: the immediate
+  std::uint64_t pc = 0;  // where the lane stands
+  std::uint32_t word = 0;  // the word there, if it can be read; 0 for more than 256 lanes on a GPU
   std::uint64_t instructions = 0;  // retired by this run of the lane
-  std::string message;          // one line for a person; may be empty
+  std::string message;  // one line for a person; may be empty
 };
 
 struct Vector {

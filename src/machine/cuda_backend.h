@@ -11,8 +11,8 @@
 #include "device/cuda/lane_set.h"
 #include "machine/backend.h"
 #include "machine/cuda_processes.h"
-#include "machine/resting_memory.h"
 #include "machine/dispatching.h"
+#include "machine/resting_memory.h"
 
 namespace kvrm {
 
