@@ -27,7 +27,7 @@ struct Window {
   }
   u64 accessible(u64 address, u64 count, u32) { return address < size ? least(count, size - address) : 0; }
   bool map(u64 address, u64 count, u32 protection) { return areas.map(address, count, protection); }
-  void unmap(u64 address, u64 count) { (void)areas.unmap(address, count); }
+  bool unmap(u64 address, u64 count) { return areas.unmap(address, count); }
   bool protect(u64 address, u64 count, u32 protection) { return areas.protect(address, count, protection); }
   bool move(u64 from, u64 from_size, u64 to, u64 to_size) { return areas.move(from, from_size, to, to_size); }
   bool discard(u64 address, u64 count) { return areas.is_mapped(address, count); }
