@@ -19,6 +19,10 @@ struct Options {
   unsigned lanes = 1;
   std::uint64_t memory_limit = std::uint64_t{4} << 30;  // bytes of private memory a guest may use
   unsigned threads = 0;                                 // CPU device: host threads for its lanes; 0: all there are
+  // The translator: how often a place must be found running before it is translated (0: everything, before it first
+  // runs), and how many seconds of compiling it may take in all.
+  std::optional<unsigned> jit_threshold = {};
+  std::optional<double> jit_budget = {};
   unsigned device_ordinal = 0;                          // which GPU, as its driver counts them
   std::function<void(const std::string&)> notice = {};  // gets a line when something takes long before a run
 };
@@ -102,6 +106,9 @@ struct Statistics {
   std::uint64_t jobs = 0;              // finished by run_jobs()
   std::uint64_t decoded_words = 0;     // words the predecode cache took in
   std::uint64_t code_invalidations = 0;  // pages of decoded code dropped because something wrote there
+  std::uint64_t regions = 0;           // translated
+  std::uint64_t region_words = 0;      // guest words in them, with repetitions
+  double translation_seconds = 0;      // spent making them
   std::uint64_t private_bytes = 0;     // private memory in use
   std::optional<FloatStatistics> floats;  // CPU device, in a build with KVRM_COUNT_FLOAT only
   std::string device = "cpu";

@@ -39,6 +39,11 @@ Interpreter::Interpreter(memory::AddressSpace& space) : context_(std::make_uniqu
 
 Interpreter::~Interpreter() = default;
 
+void Interpreter::use_regions(Regions* regions) {
+  regions_ = regions;
+  cache_->set_regions(regions);
+}
+
 void Interpreter::use_host_clock(bool host) { context_->host_clock = host; }
 u64 Interpreter::decoded_words() const { return cache_->decoded_words(); }
 u64 Interpreter::code_invalidations() const { return cache_->invalidations(); }
@@ -67,7 +72,7 @@ Interpreter::Burst Interpreter::run_burst(Cpu& cpu, u64 budget) {
 
 // One instruction, from a copy of its entry that has a pause behind it; any branch sees its credit used up.
 Interpreter::Burst Interpreter::run_one(Cpu& cpu) {
-  const Entry code[2] = {*cache_->enter(cpu.pc), {&run_pause, 0}};
+  const Entry code[2] = {cache_->plain_entry(cpu.pc), {&run_pause, 0}};
   context_->entries = code;
   context_->page_address = cpu.pc;
   context_->retired_at_credit_zero = retired_ + 1;
@@ -87,7 +92,10 @@ Interpreter::Outcome Interpreter::run(Cpu& cpu, u64 budget, const std::atomic<bo
       break;
     }
     const u64 left = budget - outcome.retired;
-    const Burst burst = left >= kShortest ? run_burst(cpu, std::min(left, kBurst)) : run_one(cpu);
+    const u64 most = regions_ ? std::clamp(regions_->between_bursts(cpu.pc), kShortest, kBurst) : kBurst;
+    const bool step = left < kShortest || context_->step_next;
+    context_->step_next = false;
+    const Burst burst = step ? run_one(cpu) : run_burst(cpu, std::min(left, most));
     outcome.trap = burst.trap;
     outcome.retired += burst.retired;
     if (progress) progress->fetch_add(burst.retired, std::memory_order_relaxed);

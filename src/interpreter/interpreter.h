@@ -10,6 +10,7 @@
 namespace kvrm::interpreter {
 
 class PredecodeCache;
+class Regions;
 struct Context;
 
 class Interpreter {
@@ -29,6 +30,9 @@ class Interpreter {
   Outcome run(Cpu& cpu, u64 budget, const std::atomic<bool>& cancel, std::atomic<u64>* progress = nullptr);
 
   void use_host_clock(bool host);
+  // Before the first run; null: none.
+  void use_regions(Regions* regions);
+  PredecodeCache& cache() { return *cache_; }
   u64 decoded_words() const;
   u64 code_invalidations() const;
 
@@ -43,6 +47,7 @@ class Interpreter {
 
   std::unique_ptr<Context> context_;
   std::unique_ptr<PredecodeCache> cache_;
+  Regions* regions_ = nullptr;
   u64 retired_ = 0;  // by the run() under way
 };
 

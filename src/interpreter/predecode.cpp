@@ -25,6 +25,12 @@ const Entry* PredecodeCache::fetch_fault(u64 pc, Trap trap) {
   return &context_.fetch_fault;
 }
 
+Entry PredecodeCache::decode(const u8* page, u32 index) {
+  u32 word = 0;
+  std::memcpy(&word, page + u64{index} * 4, sizeof(word));
+  return make_entry(word, index);
+}
+
 const Entry* PredecodeCache::enter(u64 pc) {
   if (pc % 4 != 0) return fetch_fault(pc, Trap::kPcAlignment);
   if (pc >= memory::kAddressLimit) return fetch_fault(pc, Trap::kUnmapped);
@@ -37,6 +43,7 @@ const Entry* PredecodeCache::enter(u64 pc) {
   if (pages_.size() >= kMostPages) {
     pages_.clear();
     code_remapped();
+    if (regions_) regions_->all_forgotten();
   }
   std::unique_ptr<DecodedPage>& page = pages_[code.bytes];
   if (!page) {
@@ -47,9 +54,8 @@ const Entry* PredecodeCache::enter(u64 pc) {
   const u32 index = static_cast<u32>(pc % memory::kPageSize / 4);
   Entry& entry = page->entries[index];
   if (entry.run == &run_undecoded) {
-    u32 word = 0;
-    std::memcpy(&word, code.bytes + u64{index} * 4, sizeof(word));
-    entry = make_entry(word, index);
+    const auto region = regions_ ? regions_->entry_for(pc, code.bytes, &entry) : std::nullopt;
+    entry = region ? *region : decode(code.bytes, index);
     ++decoded_words_;
   }
   context_.page_address = address;
@@ -58,15 +64,37 @@ const Entry* PredecodeCache::enter(u64 pc) {
   return &entry;
 }
 
+Entry PredecodeCache::plain_entry(u64 pc) {
+  const Entry* entry = enter(pc);
+  if (entry == &context_.fetch_fault) return *entry;
+  return decode(space_.code_page(pc).bytes, static_cast<u32>(pc % memory::kPageSize / 4));
+}
+
+Entry* PredecodeCache::find(u64 pc) {
+  if (pc % 4 != 0 || pc >= memory::kAddressLimit) return nullptr;
+  const memory::AddressSpace::CodePage code = space_.code_page(pc);
+  if (code.trap != Trap::kNone) return nullptr;
+  const auto found = pages_.find(code.bytes);
+  return found == pages_.end() ? nullptr : &found->second->entries[pc % memory::kPageSize / 4];
+}
+
+bool PredecodeCache::has_run(u64 pc) {
+  const Entry* entry = find(pc);
+  return entry && entry->run != &run_undecoded;
+}
+
 void PredecodeCache::code_written(const u8* page) {
   auto found = pages_.find(page);
-  if (found == pages_.end()) return;
-  clear(*found->second);
-  ++invalidations_;
+  if (found != pages_.end()) {
+    clear(*found->second);
+    ++invalidations_;
+  }
+  if (regions_) regions_->code_written(page);
 }
 
 void PredecodeCache::code_remapped() {
   for (Context::CachedPage& page : context_.pages) page = {Context::kNoAddress, nullptr};
+  if (regions_) regions_->code_remapped();
 }
 
 }  // namespace kvrm::interpreter

@@ -18,19 +18,37 @@ unsigned thread_count(const Options& options) {
 
 }  // namespace
 
-CpuBackend::CpuBackend(const Options& options)
-    : memory_limit_(options.memory_limit), pool_(thread_count(options)), lanes_(options.lanes) {}
+Result<std::unique_ptr<Backend>> CpuBackend::create(const Options& options) {
+  std::shared_ptr<translator::Translator> translator;
+  if (options.engine != Engine::kInterpreter) {
+    translator::Settings settings;
+    settings.in_background = options.engine == Engine::kAuto;
+    if (options.jit_threshold) settings.threshold = *options.jit_threshold;
+    if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
+    std::string error;
+    translator = translator::Translator::create(settings, error);
+    if (!translator && options.engine == Engine::kJit) return Error{error};
+  }
+  return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(options, std::move(translator)));
+}
+
+CpuBackend::CpuBackend(const Options& options, std::shared_ptr<translator::Translator> translator)
+    : memory_limit_(options.memory_limit),
+      engine_(options.engine),
+      translator_(std::move(translator)),
+      pool_(thread_count(options)),
+      lanes_(options.lanes) {}
 
 CpuLane& CpuBackend::at(unsigned lane) {
   auto& place = lanes_.at(lane);
-  if (!place) place = std::make_unique<CpuLane>(memory_limit_);
+  if (!place) place = std::make_unique<CpuLane>(memory_limit_, translator_);
   return *place;
 }
 
 Result<void> CpuBackend::start(unsigned lane, const linux_abi::Program& program, linux_abi::ProcessOptions options) {
   auto& place = lanes_.at(lane);
   if (place) place->add_to(past_);
-  place = std::make_unique<CpuLane>(memory_limit_);
+  place = std::make_unique<CpuLane>(memory_limit_, translator_);
   return place->start(program, std::move(options));
 }
 
@@ -48,7 +66,7 @@ JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, RunCo
   JobResult result;
   result.index = job.job->index;
   KeptOutput output{{}, false, limits.max_output}, errors{{}, false, limits.max_output};
-  CpuLane lane(memory_limit_);
+  CpuLane lane(memory_limit_, translator_);
   if (auto started = lane.start(job.program->image, job_options(job, output, errors)); !started) {
     result.error = started.error().message;
     return result;
@@ -99,7 +117,13 @@ Statistics CpuBackend::statistics() const {
     if (lane) lane->add_to(result);
   }
   result.device = "cpu";
-  result.engine = "interp";
+  result.engine = !translator_ ? "interp" : engine_ == Engine::kJit ? "jit" : "auto";
+  if (translator_) {
+    const translator::Counts counts = translator_->counts();
+    result.regions = counts.regions;
+    result.region_words = counts.words;
+    result.translation_seconds = counts.seconds;
+  }
   return result;
 }
 

@@ -13,7 +13,9 @@ namespace kvrm {
 
 class CpuBackend final : public Backend {
  public:
-  explicit CpuBackend(const Options& options);
+  // An error if the engine that is asked for is not there.
+  static Result<std::unique_ptr<Backend>> create(const Options& options);
+  CpuBackend(const Options& options, std::shared_ptr<translator::Translator> translator);
 
   Cpu& cpu(unsigned lane) override { return at(lane).cpu(); }
   memory::GuestMemory& memory(unsigned lane) override { return at(lane).memory(); }
@@ -28,6 +30,8 @@ class CpuBackend final : public Backend {
   JobResult run_job(const LaneJob& job, const JobLimits& limits, RunControl& control);
 
   const u64 memory_limit_;
+  const Engine engine_;
+  const std::shared_ptr<translator::Translator> translator_;  // null: the interpreter alone
   device::cpu::ThreadPool pool_;
   std::vector<std::unique_ptr<CpuLane>> lanes_;  // null until asked for
   std::mutex past_mutex_;

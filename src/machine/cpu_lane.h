@@ -11,7 +11,8 @@ namespace kvrm {
 
 class CpuLane {
  public:
-  explicit CpuLane(u64 memory_limit) : device_(memory_limit) {}
+  CpuLane(u64 memory_limit, std::shared_ptr<translator::Translator> translator)
+      : device_(memory_limit, std::move(translator)) {}
 
   Cpu& cpu() { return device_.cpu(); }
   memory::AddressSpace& memory() { return device_.space(); }

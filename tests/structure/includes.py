@@ -20,7 +20,7 @@ ARROWS = {
     "semantics": {"base", "isa"},
     "memory": {"base"},
     "interpreter": {"base", "isa", "memory", "semantics"},
-    "translator": {"base", "isa", "memory", "semantics"},
+    "translator": {"base", "interpreter", "isa", "memory", "semantics"},
     "device/cpu": {"base", "interpreter", "memory", "translator"},
     # Of linux, lanes see what is freestanding: a process's part that travels, and the calls that need no host.
     "device/lanes": {"base", "interpreter", "isa", "linux", "memory", "semantics"},

@@ -2,16 +2,22 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "base/cpu.h"
 #include "interpreter/interpreter.h"
 #include "memory/address_space.h"
+#include "translator/lane_regions.h"
 
 namespace kvrm::device::cpu {
 
 class Lane {
  public:
-  explicit Lane(u64 memory_limit) : space_(memory_limit), interpreter_(space_) {}
+  // Without a translator the interpreter does everything.
+  explicit Lane(u64 memory_limit, std::shared_ptr<translator::Translator> translator = nullptr)
+      : space_(memory_limit), interpreter_(space_) {
+    if (translator) regions_.emplace(std::move(translator), space_, interpreter_);
+  }
 
   Cpu& cpu() { return cpu_; }
   const Cpu& cpu() const { return cpu_; }
@@ -24,6 +30,7 @@ class Lane {
   Cpu cpu_{};
   memory::AddressSpace space_;
   interpreter::Interpreter interpreter_;
+  std::optional<translator::LaneRegions> regions_;
 };
 
 }  // namespace kvrm::device::cpu

@@ -1,0 +1,10 @@
+// The embedded bitcode of rows.cpp.
+#pragma once
+
+#include <string_view>
+
+namespace kvrm::translator {
+
+std::string_view rows_bitcode();
+
+}  // namespace kvrm::translator

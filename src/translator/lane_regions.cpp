@@ -1,0 +1,165 @@
+#include "translator/lane_regions.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "interpreter/handlers.h"
+#include "interpreter/predecode.h"
+
+namespace kvrm::translator {
+namespace {
+
+using interpreter::Entry;
+using memory::kPageSize;
+
+// Bursts are short while there is something to find out, so that hot code is found soon.
+constexpr u64 kFirstBurst = u64{1} << 14;
+constexpr u64 kLongestBurst = u64{1} << 20;
+// Code that changed so often under its regions is left to the interpreter.
+constexpr u32 kMostChanges = 16;
+
+}  // namespace
+
+LaneRegions::LaneRegions(std::shared_ptr<Translator> translator, memory::AddressSpace& space,
+                         interpreter::Interpreter& engine)
+    : translator_(std::move(translator)), space_(space), engine_(engine), burst_(kFirstBurst) {
+  engine_.use_regions(this);
+}
+
+LaneRegions::~LaneRegions() { engine_.use_regions(nullptr); }
+
+const u8* LaneRegions::page_at(u64 address) {
+  if (address >= memory::kAddressLimit) return nullptr;
+  const auto page = space_.code_page(address);
+  return page.trap == Trap::kNone ? page.bytes : nullptr;
+}
+
+std::vector<const u8*> LaneRegions::pages_of(const Source& source) {
+  std::vector<const u8*> pages;
+  for (const u64 address : source.pages()) {
+    const u8* page = page_at(address);
+    if (!page) return {};
+    pages.push_back(page);
+    const u64 end = address + kPageSize;
+    for (const Span& span : source.spans) {
+      const u64 span_end = span.address + span.words.size() * 4;
+      const u64 from = std::max(address, span.address), to = std::min(end, span_end);
+      if (from >= to) continue;
+      const u8* words = reinterpret_cast<const u8*>(span.words.data()) + (from - span.address);
+      if (std::memcmp(page + from % kPageSize, words, to - from) != 0) return {};
+    }
+  }
+  return pages;
+}
+
+std::optional<Entry> LaneRegions::install(const RegionPointer& region, Entry* place) {
+  std::vector<const u8*> pages = pages_of(region->source);
+  if (pages.empty()) return std::nullopt;
+  const Entry entry{region->handler, 0};
+  installed_[region->source.head] = {region, place, std::move(pages)};
+  return entry;
+}
+
+Plan LaneRegions::plan_at(u64 pc) {
+  const bool all = translator_->settings().threshold == 0;
+  u64 last_address = 1;
+  const u8* last_page = nullptr;
+  CodeView view;
+  view.word = [&](u64 address) -> std::optional<u32> {
+    const u64 base = address & ~(kPageSize - 1);
+    if (base != last_address) {
+      last_address = base;
+      last_page = page_at(address);
+    }
+    if (!last_page || address % 4 != 0) return std::nullopt;
+    u32 word = 0;
+    std::memcpy(&word, last_page + address % kPageSize, sizeof(word));
+    return word;
+  };
+  view.follow = [&](u64 address) { return all || engine_.cache().has_run(address); };
+  return make_plan(pc, view, translator_->settings().limits);
+}
+
+std::optional<Entry> LaneRegions::entry_for(u64 pc, const u8*, Entry* place) {
+  for (const RegionPointer& region : translator_->with_head(pc)) {
+    if (auto entry = install(region, place)) return entry;
+  }
+  if (translator_->settings().threshold != 0) return std::nullopt;
+  const auto changes = given_up_.find(pc);
+  if (changes != given_up_.end() && changes->second >= kMostChanges) return std::nullopt;
+  const Plan plan = plan_at(pc);
+  if (plan.blocks.empty()) return std::nullopt;
+  const RegionPointer region = translator_->translate(plan);
+  return region ? install(region, place) : std::nullopt;
+}
+
+void LaneRegions::take_finished() {
+  for (const RegionPointer& region : translator_->finished(finished_seen_)) {
+    const u64 head = region->source.head;
+    Entry* place = engine_.cache().find(head);
+    if (!place) continue;  // found again when it is decoded
+    if (auto entry = install(region, place)) *place = *entry;
+  }
+}
+
+u64 LaneRegions::between_bursts(u64 pc) {
+  released_.clear();
+  const Settings& settings = translator_->settings();
+  if (settings.threshold == 0) return kLongestBurst;
+  take_finished();
+  if (installed_.contains(pc)) {
+    burst_ = std::min(burst_ * 2, kLongestBurst);
+    return burst_;
+  }
+  burst_ = kFirstBurst;
+  u32& times = seen_[pc];
+  if (times > settings.threshold * 64 || ++times < settings.threshold) return burst_;
+  const auto changes = given_up_.find(pc);
+  if (changes != given_up_.end() && changes->second >= kMostChanges) return burst_;
+  if (times != settings.threshold && times % 16 != 0) return burst_;
+  Plan plan = plan_at(pc);
+  if (plan.blocks.empty()) return burst_;
+  if (settings.in_background) {
+    translator_->request(std::move(plan), times);
+  } else if (const RegionPointer region = translator_->translate(plan)) {
+    Entry* place = engine_.cache().find(pc);
+    if (!place) return burst_;
+    if (auto entry = install(region, place)) *place = *entry;
+  }
+  return burst_;
+}
+
+template <class Condition>
+void LaneRegions::uninstall_if(Condition condition) {
+  for (auto at = installed_.begin(); at != installed_.end();) {
+    Installed& installed = at->second;
+    if (!condition(installed)) {
+      ++at;
+      continue;
+    }
+    *installed.place = {&interpreter::run_undecoded, 0};
+    released_.push_back(std::move(installed.region));
+    at = installed_.erase(at);
+  }
+}
+
+void LaneRegions::code_written(const u8* page) {
+  uninstall_if([&](const Installed& installed) {
+    if (std::ranges::find(installed.pages, page) == installed.pages.end()) return false;
+    ++given_up_[installed.region->source.head];
+    return true;
+  });
+}
+
+// A region in one page goes with its page, whatever address that has; the others must be looked at again.
+void LaneRegions::code_remapped() {
+  uninstall_if([](const Installed& installed) { return installed.pages.size() > 1; });
+}
+
+void LaneRegions::all_forgotten() {
+  for (auto& [head, installed] : installed_) released_.push_back(std::move(installed.region));
+  installed_.clear();
+}
+
+}  // namespace kvrm::translator
