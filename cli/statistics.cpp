@@ -30,6 +30,7 @@ void print_statistics(const Statistics& statistics, std::uint64_t lanes, bool as
       {"decoded_words", statistics.decoded_words},
       {"code_invalidations", statistics.code_invalidations},
       {"regions", statistics.regions},
+      {"cached_regions", statistics.cached_regions},
       {"region_words", statistics.region_words},
       {"translation_seconds", statistics.translation_seconds},
       {"private_bytes", statistics.private_bytes},

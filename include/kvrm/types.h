@@ -107,6 +107,7 @@ struct Statistics {
   std::uint64_t decoded_words = 0;     // words the predecode cache took in
   std::uint64_t code_invalidations = 0;  // pages of decoded code dropped because something wrote there
   std::uint64_t regions = 0;           // translated
+  std::uint64_t cached_regions = 0;    // of them from the cache on disk
   std::uint64_t region_words = 0;      // guest words in them, with repetitions
   double translation_seconds = 0;      // spent making them
   std::uint64_t private_bytes = 0;     // private memory in use

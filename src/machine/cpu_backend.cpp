@@ -25,6 +25,7 @@ Result<std::unique_ptr<Backend>> CpuBackend::create(const Options& options) {
     settings.in_background = options.engine == Engine::kAuto;
     if (options.jit_threshold) settings.threshold = *options.jit_threshold;
     if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
+    settings.folder = cache::Folder::of_user();
     std::string error;
     translator = translator::Translator::create(settings, error);
     if (!translator && options.engine == Engine::kJit) return Error{error};
@@ -121,6 +122,7 @@ Statistics CpuBackend::statistics() const {
   if (translator_) {
     const translator::Counts counts = translator_->counts();
     result.regions = counts.regions;
+    result.cached_regions = counts.from_cache;
     result.region_words = counts.words;
     result.translation_seconds = counts.seconds;
   }

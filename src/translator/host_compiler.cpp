@@ -9,6 +9,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <map>
 #include <mutex>
 
 #include "translator/bitcode.h"
@@ -21,12 +22,16 @@
 namespace kvrm::translator {
 namespace {
 
-// The names of the processor's features, as the back end wants them.
+// The names of the processor's features, as the back end wants them; in a fixed order.
 std::string host_features() {
+  std::map<std::string, bool> features;
+  for (const auto& entry : llvm::sys::getHostCPUFeatures()) features.emplace(entry.getKey().str(), entry.getValue());
   std::string text;
-  for (const auto& [feature, there] : llvm::sys::getHostCPUFeatures()) {
+  for (const auto& [feature, there] : features) {
+    // Guest registers have 128 bits; wider ones only give the compiler more to think about.
+    const bool wanted = there && !feature.starts_with("avx512") && feature != "evex512";
     if (!text.empty()) text += ',';
-    text += (there ? "+" : "-") + feature.str();
+    text += (wanted ? "+" : "-") + feature;
   }
   return text;
 }
@@ -44,7 +49,7 @@ std::unique_ptr<llvm::TargetMachine> make_target(const std::string& cpu, const s
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is two roundings
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
+      triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less, true));
 }
 
 std::unique_ptr<llvm::orc::LLJIT> make_linker(const std::string& triple, std::string& error) {
@@ -73,12 +78,15 @@ std::unique_ptr<llvm::orc::LLJIT> make_linker(const std::string& triple, std::st
 }  // namespace
 
 struct HostCompiler::Parts {
-  std::string cpu, features, key;
+  std::string cpu, features;
   std::unique_ptr<llvm::TargetMachine> target;
   std::unique_ptr<Library> library;
   std::shared_ptr<llvm::orc::LLJIT> linker;
 
   std::unique_ptr<llvm::Module> optimised(const Plan& plan, const std::string& name) {
+    std::string error;
+    if (!library) library = Library::create(rows_bitcode(), error);
+    if (!library) return nullptr;
     HostFrame frame(cpu, features);
     llvm::Function* function = stitch(*library, frame, plan, name);
     if (!function) return nullptr;
@@ -90,7 +98,7 @@ struct HostCompiler::Parts {
 HostCompiler::HostCompiler(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 HostCompiler::~HostCompiler() = default;
 
-const std::string& HostCompiler::target() const { return parts_->key; }
+std::string HostCompiler::target_name() { return llvm::sys::getHostCPUName().str() + ' ' + host_features(); }
 
 bool HostCompiler::can_work(std::string& error) {
   if (__builtin_cpu_supports("fma")) return true;
@@ -103,11 +111,8 @@ std::unique_ptr<HostCompiler> HostCompiler::create(std::string& error) {
   if (!can_work(error)) return nullptr;
   parts->cpu = llvm::sys::getHostCPUName().str();
   parts->features = host_features();
-  parts->key = parts->cpu + ' ' + parts->features;
   parts->target = make_target(parts->cpu, parts->features, error);
   if (!parts->target) return nullptr;
-  parts->library = Library::create(rows_bitcode(), error);
-  if (!parts->library) return nullptr;
   parts->linker = make_linker(parts->target->getTargetTriple().str(), error);
   if (!parts->linker) return nullptr;
   return std::unique_ptr<HostCompiler>(new HostCompiler(std::move(parts)));

@@ -39,8 +39,8 @@ class HostCompiler {
   static std::unique_ptr<HostCompiler> create(std::string& error);
   ~HostCompiler();
 
-  // Names the processor and the options that object files depend on.
-  const std::string& target() const;
+  // Names the processor and its features, which object files depend on.
+  static std::string target_name();
 
   // Empty if the plan does not lend itself to it.
   ObjectFile compile(const Plan& plan, const std::string& name);

@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -8,7 +7,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "translator/bitcode.h"
 #include "translator/host_compiler.h"
+#include "translator/region_store.h"
 #include "translator/translator.h"
 
 namespace kvrm::translator {
@@ -18,11 +19,13 @@ struct Request {
   Plan plan;
   Source source;
   u32 urgency;
+  u64 program;
 };
 
 class HostTranslator final : public Translator {
  public:
-  explicit HostTranslator(const Settings& settings) : Translator(settings) {}
+  explicit HostTranslator(const Settings& settings)
+      : Translator(settings), store_(settings.folder, store_key(settings.limits)) {}
 
   ~HostTranslator() override {
     {
@@ -31,28 +34,45 @@ class HostTranslator final : public Translator {
     }
     changed_.notify_all();
     if (worker_.joinable()) worker_.join();
+    store_.save();
   }
 
-  std::vector<RegionPointer> with_head(u64 head) override {
+  void open(u64 program) override {
     const std::lock_guard lock(mutex_);
-    const auto found = regions_.find(head);
-    return found == regions_.end() ? std::vector<RegionPointer>{} : found->second;
+    store_.open(program);
   }
 
-  RegionPointer translate(const Plan& plan) override {
+  RegionPointer find(u64 head, const std::function<bool(const Source&)>& matches) override {
+    StoredRegion stored;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = regions_.find(head);
+      if (found != regions_.end()) {
+        for (const RegionPointer& region : found->second) {
+          if (matches(region->source)) return region;
+        }
+      }
+      const StoredRegion* there = store_.find(head, matches);
+      if (!there) return nullptr;
+      stored = *there;
+    }
+    return link(std::move(stored));
+  }
+
+  RegionPointer translate(const Plan& plan, u64 program) override {
     Source source = Source::of(plan);
     {
       const std::lock_guard lock(mutex_);
       if (RegionPointer known = find(source)) return known;
     }
-    return make(plan, std::move(source));
+    return make(plan, std::move(source), program);
   }
 
-  void request(Plan plan, u32 urgency) override {
+  void request(Plan plan, u32 urgency, u64 program) override {
     Source source = Source::of(plan);
     const std::lock_guard lock(mutex_);
     if (spent() || !asked_for_.insert(source.hash).second) return;
-    requests_.push_back({std::move(plan), std::move(source), urgency});
+    requests_.push_back({std::move(plan), std::move(source), urgency, program});
     if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
     changed_.notify_all();
   }
@@ -82,36 +102,57 @@ class HostTranslator final : public Translator {
     return nullptr;
   }
 
-  RegionPointer make(const Plan& plan, Source source) {
+  RegionPointer make(const Plan& plan, Source source, u64 program) {
     const std::lock_guard one_at_a_time(compiling_);
     const auto begin = std::chrono::steady_clock::now();
-    const std::string name = source.name();
     {
       const std::lock_guard lock(mutex_);
       if (RegionPointer known = find(source)) return known;
       if (spent()) return nullptr;
     }
-    if (!compiler_ && !start_compiler()) return nullptr;
-    const ObjectFile object = compiler_->compile(plan, name);
-    std::shared_ptr<const HostCode> code = object.empty() ? nullptr : compiler_->link(object, name);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (!start_compiler()) return nullptr;
+    ObjectFile object = compiler_->compile(plan, source.name());
+    std::shared_ptr<const HostCode> code = object.empty() ? nullptr : compiler_->link(object, source.name());
     const std::lock_guard lock(mutex_);
-    counts_.seconds += seconds;
+    RegionPointer region = enter(source, std::move(code), plan.words, begin);
+    if (region) store_.add(program, {std::move(source), plan.words, std::move(object)});
+    return region;
+  }
+
+  // A region from the disk.
+  RegionPointer link(StoredRegion stored) {
+    const std::lock_guard one_at_a_time(compiling_);
+    const auto begin = std::chrono::steady_clock::now();
+    {
+      const std::lock_guard lock(mutex_);
+      if (RegionPointer known = find(stored.source)) return known;
+    }
+    if (!start_compiler()) return nullptr;
+    std::shared_ptr<const HostCode> code = compiler_->link(stored.object, stored.source.name());
+    const std::lock_guard lock(mutex_);
+    RegionPointer region = enter(stored.source, std::move(code), stored.words, begin);
+    if (region) ++counts_.from_cache;
+    return region;
+  }
+
+  RegionPointer enter(const Source& source, std::shared_ptr<const HostCode> code, u32 words,
+                      std::chrono::steady_clock::time_point begin) {
+    counts_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (!code) return nullptr;
     ++counts_.regions;
-    counts_.words += plan.words;
-    const u64 head = source.head;
-    const auto region = std::make_shared<const Region>(Region{std::move(source), code->handler(), code});
+    counts_.words += words;
+    const auto region = std::make_shared<const Region>(Region{source, code->handler(), code});
     forget_unused();
-    regions_[head].push_back(region);
+    regions_[source.head].push_back(region);
     return region;
   }
 
   // LLVM takes a few milliseconds to start, which a short program need not pay.
   bool start_compiler() {
+    if (compiler_ || failed_) return compiler_ != nullptr;
     std::string error;
     compiler_ = HostCompiler::create(error);
-    if (!compiler_) fprintf(stderr, "DBG %s\n", error.c_str());
+    failed_ = !compiler_;
     return compiler_ != nullptr;
   }
 
@@ -137,7 +178,7 @@ class HostTranslator final : public Translator {
         next = std::move(*hottest);
         requests_.erase(hottest);
       }
-      const RegionPointer region = make(next.plan, std::move(next.source));
+      const RegionPointer region = make(next.plan, std::move(next.source), next.program);
       if (!region) continue;
       const std::lock_guard lock(mutex_);
       finished_.push_back(region);
@@ -145,13 +186,21 @@ class HostTranslator final : public Translator {
     }
   }
 
+  static std::string store_key(const PlanLimits& limits) {
+    const auto code = cache::content_hash(std::as_bytes(std::span(rows_bitcode())));
+    return HostCompiler::target_name() + " rows " + std::to_string(code) + " blocks " + std::to_string(limits.blocks) +
+           " words " + std::to_string(limits.words) + " calls " + std::to_string(limits.calls);
+  }
+
   std::unique_ptr<HostCompiler> compiler_;
+  bool failed_ = false;
   std::mutex compiling_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;
   std::unordered_map<u64, std::vector<RegionPointer>> regions_;
   std::size_t regions_since_look_ = 0;
+  RegionStore store_;
   std::unordered_set<u64> asked_for_;
   std::vector<Request> requests_;
   std::vector<RegionPointer> finished_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
+#include <span>
 
 #include "interpreter/handlers.h"
 #include "interpreter/predecode.h"
@@ -81,17 +81,23 @@ Plan LaneRegions::plan_at(u64 pc) {
   return make_plan(pc, view, translator_->settings().limits);
 }
 
-std::optional<Entry> LaneRegions::entry_for(u64 pc, const u8*, Entry* place) {
-  for (const RegionPointer& region : translator_->with_head(pc)) {
-    if (auto entry = install(region, place)) return entry;
-  }
+std::optional<Entry> LaneRegions::entry_for(u64 pc, const u8* page, Entry* place) {
+  if (!program_) begin_program(pc, page);
+  const auto known = translator_->find(pc, [&](const Source& source) { return !pages_of(source).empty(); });
+  if (known) return install(known, place);
   if (translator_->settings().threshold != 0) return std::nullopt;
   const auto changes = given_up_.find(pc);
   if (changes != given_up_.end() && changes->second >= kMostChanges) return std::nullopt;
   const Plan plan = plan_at(pc);
   if (plan.blocks.empty()) return std::nullopt;
-  const RegionPointer region = translator_->translate(plan);
+  const RegionPointer region = translator_->translate(plan, *program_);
   return region ? install(region, place) : std::nullopt;
+}
+
+// A program is known by the page it starts in, and by where that is.
+void LaneRegions::begin_program(u64 pc, const u8* page) {
+  program_ = cache::content_hash(std::as_bytes(std::span(page, kPageSize)), pc);
+  translator_->open(*program_);
 }
 
 void LaneRegions::take_finished() {
@@ -106,7 +112,7 @@ void LaneRegions::take_finished() {
 u64 LaneRegions::between_bursts(u64 pc) {
   released_.clear();
   const Settings& settings = translator_->settings();
-  if (settings.threshold == 0) return kLongestBurst;
+  if (settings.threshold == 0 || !program_) return kLongestBurst;
   take_finished();
   if (installed_.contains(pc)) {
     burst_ = std::min(burst_ * 2, kLongestBurst);
@@ -121,8 +127,8 @@ u64 LaneRegions::between_bursts(u64 pc) {
   Plan plan = plan_at(pc);
   if (plan.blocks.empty()) return burst_;
   if (settings.in_background) {
-    translator_->request(std::move(plan), times);
-  } else if (const RegionPointer region = translator_->translate(plan)) {
+    translator_->request(std::move(plan), times, *program_);
+  } else if (const RegionPointer region = translator_->translate(plan, *program_)) {
     Entry* place = engine_.cache().find(pc);
     if (!place) return burst_;
     if (auto entry = install(region, place)) *place = *entry;

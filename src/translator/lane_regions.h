@@ -35,6 +35,7 @@ class LaneRegions final : public interpreter::Regions {
   std::vector<const u8*> pages_of(const Source& source);
   std::optional<interpreter::Entry> install(const RegionPointer& region, interpreter::Entry* place);
   void take_finished();
+  void begin_program(u64 pc, const u8* page);
   Plan plan_at(u64 pc);
   const u8* page_at(u64 address);
   template <class Condition>
@@ -48,6 +49,7 @@ class LaneRegions final : public interpreter::Regions {
   std::unordered_map<u64, u32> given_up_;         // how often code with this head has changed
   std::vector<RegionPointer> released_;           // may still be running
   std::size_t finished_seen_ = 0;
+  std::optional<u64> program_;
   u64 burst_;
 };
 

@@ -16,15 +16,16 @@ import tree
 # Which rooms a room of src/ may include, beside itself.
 ARROWS = {
     "base": set(),
+    "cache": set(),
     "isa": {"base"},
     "semantics": {"base", "isa"},
     "memory": {"base"},
     "interpreter": {"base", "isa", "memory", "semantics"},
-    "translator": {"base", "interpreter", "isa", "memory", "semantics"},
+    "translator": {"base", "cache", "interpreter", "isa", "memory", "semantics"},
     "device/cpu": {"base", "interpreter", "memory", "translator"},
     # Of linux, lanes see what is freestanding: a process's part that travels, and the calls that need no host.
     "device/lanes": {"base", "interpreter", "isa", "linux", "memory", "semantics"},
-    "device/cuda": {"base", "device/lanes", "interpreter", "isa", "memory", "semantics", "translator"},
+    "device/cuda": {"base", "cache", "device/lanes", "interpreter", "isa", "memory", "semantics", "translator"},
     "linux": {"base", "memory"},
     "neural": {"base"},
     "accelerate": {"base", "isa", "memory", "neural"},
