@@ -18,6 +18,9 @@ constexpr u64 kFirstBurst = u64{1} << 14;
 constexpr u64 kLongestBurst = u64{1} << 20;
 // Code that changed so often under its regions is left to the interpreter.
 constexpr u32 kMostChanges = 16;
+// How many times a place must be passed to count as found running once.
+constexpr u32 kPasses = 64;
+constexpr u32 kJumpsToNote = 8;
 
 }  // namespace
 
@@ -58,6 +61,9 @@ std::optional<Entry> LaneRegions::install(const RegionPointer& region, Entry* pl
   if (pages.empty()) return std::nullopt;
   const Entry entry{region->handler, 0};
   installed_[region->source.head] = {region, place, std::move(pages)};
+  if (translator_->settings().threshold != 0) {
+    for (const u64 exit : region->source.exits) probe(exit);
+  }
   return entry;
 }
 
@@ -85,7 +91,12 @@ std::optional<Entry> LaneRegions::entry_for(u64 pc, const u8* page, Entry* place
   if (!program_) begin_program(pc, page);
   const auto known = translator_->find(pc, [&](const Source& source) { return !pages_of(source).empty(); });
   if (known) return install(known, place);
-  if (translator_->settings().threshold != 0) return std::nullopt;
+  if (translator_->settings().threshold != 0) {
+    if (to_probe_.erase(pc) == 0) return std::nullopt;
+    u32 word = 0;
+    std::memcpy(&word, page + pc % kPageSize, sizeof(word));
+    return probing(interpreter::make_entry(word, static_cast<u32>(pc % kPageSize / 4)), place);
+  }
   const auto changes = given_up_.find(pc);
   if (changes != given_up_.end() && changes->second >= kMostChanges) return std::nullopt;
   const Plan plan = plan_at(pc);
@@ -111,29 +122,81 @@ void LaneRegions::take_finished() {
 
 u64 LaneRegions::between_bursts(u64 pc) {
   released_.clear();
-  const Settings& settings = translator_->settings();
-  if (settings.threshold == 0 || !program_) return kLongestBurst;
+  current_ = this;
+  jumps_to_note_ = 0;
+  if (translator_->settings().threshold == 0 || !program_) return kLongestBurst;
   take_finished();
   if (installed_.contains(pc)) {
     burst_ = std::min(burst_ * 2, kLongestBurst);
-    return burst_;
+  } else {
+    burst_ = kFirstBurst;
+    found_running(pc, translator_->settings().threshold);
   }
-  burst_ = kFirstBurst;
-  u32& times = seen_[pc];
-  if (times > settings.threshold * 64 || ++times < settings.threshold) return burst_;
-  const auto changes = given_up_.find(pc);
-  if (changes != given_up_.end() && changes->second >= kMostChanges) return burst_;
-  if (times != settings.threshold && times % 16 != 0) return burst_;
-  Plan plan = plan_at(pc);
-  if (plan.blocks.empty()) return burst_;
-  if (settings.in_background) {
-    translator_->request(std::move(plan), times, *program_);
-  } else if (const RegionPointer region = translator_->translate(plan, *program_)) {
-    Entry* place = engine_.cache().find(pc);
-    if (!place) return burst_;
-    if (auto entry = install(region, place)) *place = *entry;
-  }
+  jumps_to_note_ = kJumpsToNote;
   return burst_;
+}
+
+void LaneRegions::found_running(u64 pc, u32 enough) {
+  u32& times = seen_[pc];
+  // Asked again now and then: what leads on from there may have run in the meantime.
+  if (times > 64 * enough || ++times < enough || (times != enough && times % (8 * enough) != 0)) return;
+  const auto changes = given_up_.find(pc);
+  if (changes == given_up_.end() || changes->second < kMostChanges) translate(pc, times);
+}
+
+void LaneRegions::translate(u64 pc, u32 urgency) {
+  Plan plan = plan_at(pc);
+  if (plan.blocks.empty()) return;
+  if (translator_->settings().in_background) {
+    translator_->request(std::move(plan), urgency, *program_);
+    return;
+  }
+  const RegionPointer region = translator_->translate(plan, *program_);
+  Entry* place = region ? engine_.cache().find(pc) : nullptr;
+  if (!place) return;
+  if (auto entry = install(region, place)) *place = *entry;
+}
+
+void LaneRegions::note_jump_slow(u64 pc) {
+  --jumps_to_note_;
+  if (!current_->installed_.contains(pc)) current_->found_running(pc, current_->translator_->settings().threshold);
+}
+
+Entry LaneRegions::probing(const Entry& plain, const Entry* place) {
+  probes_[place] = {plain.run, 0};
+  return {&run_probe, plain.operands};
+}
+
+void LaneRegions::probe(u64 pc) {
+  if (installed_.contains(pc)) return;
+  Entry* place = engine_.cache().find(pc);
+  if (!place || place->run == &interpreter::run_undecoded) {
+    to_probe_.insert(pc);
+  } else if (place->run != &run_probe && !probes_.contains(place)) {
+    *place = probing(*place, place);
+  }
+}
+
+KVRM_HANDLER interpreter::Next LaneRegions::run_probe(Cpu* cpu, const Entry* entry, interpreter::Context* context,
+                                                      i64 credit) {
+  const interpreter::Handler next = current_->pass(const_cast<Entry*>(entry), interpreter::address_of(*context, entry));
+#if KVRM_TAIL_CALLS
+  [[clang::musttail]] return next(cpu, entry, context, credit);
+#else
+  return next(cpu, entry, context, credit);
+#endif
+}
+
+// Counts, and gives the handler that runs the entry now.
+interpreter::Handler LaneRegions::pass(Entry* place, u64 pc) {
+  const auto found = probes_.find(place);
+  if (++found->second.times < kPasses * translator_->settings().threshold) return found->second.real;
+  place->run = found->second.real;
+  const interpreter::Handler real = place->run;
+  found->second.times = 0;
+  found_running(pc, 1);
+  // A region that was put in place runs at once.
+  return place->run == &run_probe ? real : place->run;
 }
 
 template <class Condition>
@@ -166,6 +229,7 @@ void LaneRegions::code_remapped() {
 void LaneRegions::all_forgotten() {
   for (auto& [head, installed] : installed_) released_.push_back(std::move(installed.region));
   installed_.clear();
+  probes_.clear();
 }
 
 }  // namespace kvrm::translator

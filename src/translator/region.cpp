@@ -33,6 +33,9 @@ Source Source::of(const Plan& plan) {
     for (const PlanBlock::Edge& edge : block.edges) {
       hash.add(edge.target);
       hash.add(edge.block ? *edge.block : ~u64{0});
+      if (!edge.block && std::ranges::find(source.exits, edge.target) == source.exits.end()) {
+        source.exits.push_back(edge.target);
+      }
     }
     const bool known = std::ranges::any_of(source.spans, [&](const Span& span) { return span.address == block.address; });
     if (!known) source.spans.push_back({block.address, block.words});

@@ -63,6 +63,8 @@ void write(Writer& to, const StoredRegion& region) {
     to.put(static_cast<u64>(span.words.size()));
     to.put(span.words.data(), span.words.size() * sizeof(u32));
   }
+  to.put(static_cast<u64>(region.source.exits.size()));
+  to.put(region.source.exits.data(), region.source.exits.size() * sizeof(u64));
   to.put(static_cast<u64>(region.object.size()));
   to.put(region.object.data(), region.object.size());
 }
@@ -78,6 +80,8 @@ bool read(Reader& from, StoredRegion& region) {
     if (!from.get(span.address) || !from.get(count) || !from.get(span.words, count)) return false;
     region.source.spans.push_back(std::move(span));
   }
+  u64 exits = 0;
+  if (!from.get(exits) || !from.get(region.source.exits, exits)) return false;
   u64 size = 0;
   return spans != 0 && from.get(size) && from.get(region.object, size) && size != 0;
 }
