@@ -25,7 +25,8 @@ Result<std::unique_ptr<Backend>> CpuBackend::create(const Options& options) {
     settings.in_background = options.engine == Engine::kAuto;
     if (options.jit_threshold) settings.threshold = *options.jit_threshold;
     if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
-    settings.folder = cache::Folder::of_user();
+    // What is translated before anybody knows whether it pays is not worth keeping.
+    if (settings.threshold != 0) settings.folder = cache::Folder::of_user();
     std::string error;
     translator = translator::Translator::create(settings, error);
     if (!translator && options.engine == Engine::kJit) return Error{error};

@@ -97,8 +97,6 @@ std::optional<Entry> LaneRegions::entry_for(u64 pc, const u8* page, Entry* place
     std::memcpy(&word, page + pc % kPageSize, sizeof(word));
     return probing(interpreter::make_entry(word, static_cast<u32>(pc % kPageSize / 4)), place);
   }
-  const auto changes = given_up_.find(pc);
-  if (changes != given_up_.end() && changes->second >= kMostChanges) return std::nullopt;
   const Plan plan = plan_at(pc);
   if (plan.blocks.empty()) return std::nullopt;
   const RegionPointer region = translator_->translate(plan, *program_);
