@@ -25,8 +25,12 @@ Result<std::unique_ptr<Backend>> CpuBackend::create(const Options& options) {
     settings.in_background = options.engine == Engine::kAuto;
     if (options.jit_threshold) settings.threshold = *options.jit_threshold;
     if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
-    // What is translated before anybody knows whether it pays is not worth keeping.
-    if (settings.threshold != 0) settings.folder = cache::Folder::of_user();
+    if (settings.threshold != 0) {
+      settings.folder = cache::Folder::of_user();
+    } else {
+      // What is translated before anybody knows whether it pays is kept small, and not kept at all.
+      settings.limits = {8, 64, 2};
+    }
     std::string error;
     translator = translator::Translator::create(settings, error);
     if (!translator && options.engine == Engine::kJit) return Error{error};
