@@ -15,6 +15,7 @@ struct MachineArguments {
   std::string engine = "auto";
   std::string jit_threshold;
   std::string jit_budget;
+  std::string check;
   std::string lanes;
   std::string max_instructions;
   std::string memory = "4G";

@@ -11,15 +11,20 @@ asm(".pushsection .rodata.kvrm_rows,\"a\",@progbits\n.balign 16\n.hidden kvrm_ro
     "\"\n.hidden kvrm_rows_end\n.globl kvrm_rows_end\nkvrm_rows_end:\n.byte 0\n.popsection\n");
 extern "C" __attribute__((visibility("hidden"))) const char kvrm_rows_begin[], kvrm_rows_end[];
 
+#define KVRM_ROWS_VERSION(text) static constexpr std::string_view kRowsVersion = text;
 #define KVRM_COLD_FUNCTION(name) extern "C" void name();
 #include "translator/cold_functions.inc"
 #undef KVRM_COLD_FUNCTION
+#undef KVRM_ROWS_VERSION
+#define KVRM_ROWS_VERSION(text)
 
 namespace kvrm::translator {
 
 std::string_view rows_bitcode() {
   return {kvrm_rows_begin, static_cast<std::size_t>(kvrm_rows_end - kvrm_rows_begin)};
 }
+
+std::string_view rows_version() { return kRowsVersion; }
 
 #define KVRM_HOST_SYMBOL(name) {#name, reinterpret_cast<void*>(&(name))},
 const HostSymbol kHostSymbols[] = {

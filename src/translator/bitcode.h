@@ -6,5 +6,7 @@
 namespace kvrm::translator {
 
 std::string_view rows_bitcode();
+// Changes with it.
+std::string_view rows_version();
 
 }  // namespace kvrm::translator

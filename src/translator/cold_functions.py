@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Lists the functions that the rows' bitcode calls and does not inline, as KVRM_COLD_FUNCTION(name) lines.
+"""Lists the functions that the rows' bitcode calls and does not inline, as KVRM_COLD_FUNCTION(name) lines, behind a
+KVRM_ROWS_VERSION(text) that names the bitcode.
 
     cold_functions.py --nm llvm-nm-19 --bitcode rows.bc --out cold_functions.inc
 
@@ -7,6 +8,7 @@ Regions call the copies of these functions that the interpreter has.
 """
 
 import argparse
+import hashlib
 import pathlib
 import re
 import subprocess
@@ -23,7 +25,8 @@ def main():
     # them.
     names = [line.split()[-1] for line in listed.splitlines() if line.split()[-2] == "W"]
     functions = sorted(name for name in names if not re.fullmatch(r"_ZN4kvrm9semantics\d+k[A-Z]\w*E", name))
-    arguments.out.write_text("".join(f"KVRM_COLD_FUNCTION({name})\n" for name in functions))
+    version = hashlib.sha256(arguments.bitcode.read_bytes()).hexdigest()[:16]
+    arguments.out.write_text(f'KVRM_ROWS_VERSION("{version}")\n' + "".join(f"KVRM_COLD_FUNCTION({name})\n" for name in functions))
 
 
 if __name__ == "__main__":

@@ -187,8 +187,7 @@ class HostTranslator final : public Translator {
   }
 
   static std::string store_key(const PlanLimits& limits) {
-    const auto code = cache::content_hash(std::as_bytes(std::span(rows_bitcode())));
-    return HostCompiler::target_name() + " rows " + std::to_string(code) + " blocks " + std::to_string(limits.blocks) +
+    return HostCompiler::target_name() + " rows " + std::string(rows_version()) + " blocks " + std::to_string(limits.blocks) +
            " words " + std::to_string(limits.words) + " calls " + std::to_string(limits.calls);
   }
 
