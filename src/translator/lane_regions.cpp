@@ -19,7 +19,7 @@ constexpr u64 kLongestBurst = u64{1} << 20;
 // Code that changed so often under its regions is left to the interpreter.
 constexpr u32 kMostChanges = 16;
 // How many times a place must be passed to count as found running once.
-constexpr u32 kPasses = 64;
+constexpr u32 kPasses = 1000;
 constexpr u32 kJumpsToNote = 8;
 
 }  // namespace
