@@ -67,9 +67,7 @@ int info(bool as_json) {
         {"rows", facts.rows},
         {"rows_implemented", facts.implemented_rows},
         {"devices", {{{"name", "cpu"}, {"available", true}, {"threads", facts.host_threads}}, cuda_as_json(facts)}},
-        {"engines",
-         {{{"name", "interp"}, {"available", true}},
-          translator_as_json(facts)}},
+        {"engines", {{{"name", "interp"}, {"available", true}}, translator_as_json(facts)}},
     };
     fmt::print("{}\n", json.dump(2));
     return 0;

@@ -19,7 +19,9 @@ void add_machine_options(CLI::App& command, MachineArguments& arguments) {
   command.add_option("--device", arguments.device, "Where the machine lives")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
-  command.add_option("--engine", arguments.engine, "How it runs code: the interpreter, translated code, or both as it pays")
+  command
+      .add_option("--engine", arguments.engine,
+                  "How it runs code: the interpreter, translated code, or both as it pays")
       ->check(CLI::IsMember({"auto", "interp", "jit"}))
       ->capture_default_str();
   command.add_option("--jit-threshold", arguments.jit_threshold,

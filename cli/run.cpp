@@ -90,9 +90,10 @@ void add_run(CLI::App& app, Command& chosen) {
   add_machine_options(*command, *arguments);
   command->add_option("--lanes", arguments->lanes, "How many machines run the program, each with all of stdin")
       ->default_str("1");
-  command->add_option("--check", arguments->check,
-                      "Run the interpreter beside the translator, compare them every so many instructions, and stop at\n"
-                      "the first difference. Files below --root are written by both");
+  command->add_option(
+      "--check", arguments->check,
+      "Run the interpreter beside the translator, compare them every so many instructions, and stop at\n"
+      "the first difference. Files below --root are written by both");
   command->add_flag("--progress", arguments->progress, "A live line on stderr: instructions, rate, lanes");
   command->footer(
       "The guest's stdin, stdout and stderr are yours; the exit status is the guest's. A guest killed by signal N\n"

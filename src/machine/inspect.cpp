@@ -111,7 +111,8 @@ Information information() {
 #define KVRM_COUNT(name) ++implemented;
   KVRM_FOR_EACH_IMPLEMENTED_ROW(KVRM_COUNT)
 #undef KVRM_COUNT
-  Information facts{linux_abi::kHwcap, isa::kRowCount, implemented, std::thread::hardware_concurrency(), {}, {}, {}, {}};
+  Information facts{
+      linux_abi::kHwcap, isa::kRowCount, implemented, std::thread::hardware_concurrency(), {}, {}, {}, {}};
   (void)translator::Translator::create({}, facts.translator_problem);
   add_gpus(facts);
   return facts;

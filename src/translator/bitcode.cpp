@@ -20,25 +20,19 @@ extern "C" __attribute__((visibility("hidden"))) const char kvrm_rows_begin[], k
 
 namespace kvrm::translator {
 
-std::string_view rows_bitcode() {
-  return {kvrm_rows_begin, static_cast<std::size_t>(kvrm_rows_end - kvrm_rows_begin)};
-}
+std::string_view rows_bitcode() { return {kvrm_rows_begin, static_cast<std::size_t>(kvrm_rows_end - kvrm_rows_begin)}; }
 
 std::string_view rows_version() { return kRowsVersion; }
 
 #define KVRM_HOST_SYMBOL(name) {#name, reinterpret_cast<void*>(&(name))},
 const HostSymbol kHostSymbols[] = {
-    KVRM_HOST_SYMBOL(kvrm_region_go)
-    KVRM_HOST_SYMBOL(kvrm_region_pause)
-    KVRM_HOST_SYMBOL(kvrm_region_trap)
-    KVRM_HOST_SYMBOL(kvrm_region_elsewhere)
-    KVRM_HOST_SYMBOL(kvrm_read_slow)
-    KVRM_HOST_SYMBOL(kvrm_write_slow)
-    KVRM_HOST_SYMBOL(kvrm_exchange_slow)
+    KVRM_HOST_SYMBOL(kvrm_region_go) KVRM_HOST_SYMBOL(kvrm_region_pause) KVRM_HOST_SYMBOL(kvrm_region_trap)
+        KVRM_HOST_SYMBOL(kvrm_region_elsewhere) KVRM_HOST_SYMBOL(kvrm_read_slow) KVRM_HOST_SYMBOL(kvrm_write_slow)
+            KVRM_HOST_SYMBOL(kvrm_exchange_slow)
 #define KVRM_COLD_FUNCTION(name) KVRM_HOST_SYMBOL(name)
 #include "translator/cold_functions.inc"
 #undef KVRM_COLD_FUNCTION
-    {nullptr, nullptr},
+                {nullptr, nullptr},
 };
 
 }  // namespace kvrm::translator

@@ -141,9 +141,8 @@ std::unique_ptr<HostCode> HostCompiler::link(std::span<const char> object, const
   if (llvm::Error error = parts_->linker->addObjectFile(tracker, std::move(buffer))) return fail(std::move(error));
   auto address = parts_->linker->lookup(name);
   if (!address) return fail(address.takeError());
-  return std::make_unique<HostCode>(address->toPtr<interpreter::Handler>(), [linker = parts_->linker, tracker] {
-    llvm::consumeError(tracker->remove());
-  });
+  return std::make_unique<HostCode>(address->toPtr<interpreter::Handler>(),
+                                    [linker = parts_->linker, tracker] { llvm::consumeError(tracker->remove()); });
 }
 
 std::string HostCompiler::text_of(const Plan& plan, bool as_assembly) {

@@ -35,12 +35,13 @@ u64 HostFrame::least_budget(u32 words) const {
 
 llvm::FunctionType* HostFrame::handler_type(llvm::IRBuilder<>& builder) const {
   llvm::Type* next = llvm::StructType::get(builder.getPtrTy(), builder.getInt64Ty());
-  return llvm::FunctionType::get(next, {builder.getPtrTy(), builder.getPtrTy(), builder.getPtrTy(), builder.getInt64Ty()},
-                                 false);
+  return llvm::FunctionType::get(
+      next, {builder.getPtrTy(), builder.getPtrTy(), builder.getPtrTy(), builder.getInt64Ty()}, false);
 }
 
 llvm::Function* HostFrame::handler(const char* name) {
-  auto* found = llvm::cast<llvm::Function>(module_->getOrInsertFunction(name, function_->getFunctionType()).getCallee());
+  auto* found =
+      llvm::cast<llvm::Function>(module_->getOrInsertFunction(name, function_->getFunctionType()).getCallee());
   found->setCallingConv(kConvention);
   return found;
 }
@@ -58,7 +59,8 @@ FrameStart HostFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, co
   builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function_));
 
   // The code is for one address; its page may be shown at others.
-  Value* page = builder.CreateLoad(builder.getInt64Ty(), at(builder, function_->getArg(2), offsetof(Context, page_address)));
+  Value* page =
+      builder.CreateLoad(builder.getInt64Ty(), at(builder, function_->getArg(2), offsetof(Context, page_address)));
   auto* here = llvm::BasicBlock::Create(module.getContext(), "here", function_);
   auto* elsewhere = llvm::BasicBlock::Create(module.getContext(), "elsewhere", function_);
   builder.CreateCondBr(builder.CreateICmpEQ(page, builder.getInt64(head & ~(memory::kPageSize - 1))), here, elsewhere,
@@ -79,8 +81,8 @@ void HostFrame::fill_links(llvm::IRBuilder<>& builder, Value* links) {
 }
 
 void HostFrame::go_on(llvm::IRBuilder<>& builder, Value* handler, Value* entry, Value* last) {
-  llvm::CallInst* call = builder.CreateCall(handler_type(builder), handler,
-                                            {function_->getArg(0), entry, function_->getArg(2), last});
+  llvm::CallInst* call =
+      builder.CreateCall(handler_type(builder), handler, {function_->getArg(0), entry, function_->getArg(2), last});
   call->setCallingConv(kConvention);
   if (KVRM_TAIL_CALLS) call->setTailCallKind(llvm::CallInst::TCK_MustTail);
   builder.CreateRet(call);
@@ -98,7 +100,8 @@ void HostFrame::leave_to(llvm::IRBuilder<>& builder, u64 pc, Value* budget) {
     return;
   }
   const i64 distance = static_cast<i64>(pc - head_) / 4 * static_cast<i64>(sizeof(Entry));
-  Value* entry = builder.CreateGEP(builder.getInt8Ty(), function_->getArg(1), builder.getInt64(static_cast<u64>(distance)));
+  Value* entry =
+      builder.CreateGEP(builder.getInt8Ty(), function_->getArg(1), builder.getInt64(static_cast<u64>(distance)));
   Value* place = builder.CreatePtrToInt(entry, builder.getInt64Ty());
   Value* run = builder.CreateLoad(builder.getPtrTy(), at(builder, entry, offsetof(Entry, run)));
   go_on(builder, run, entry, builder.CreateAdd(place, budget));

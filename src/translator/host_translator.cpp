@@ -187,8 +187,9 @@ class HostTranslator final : public Translator {
   }
 
   static std::string store_key(const PlanLimits& limits) {
-    return HostCompiler::target_name() + " rows " + std::string(rows_version()) + " blocks " + std::to_string(limits.blocks) +
-           " words " + std::to_string(limits.words) + " calls " + std::to_string(limits.calls);
+    return HostCompiler::target_name() + " rows " + std::string(rows_version()) + " blocks " +
+           std::to_string(limits.blocks) + " words " + std::to_string(limits.words) + " calls " +
+           std::to_string(limits.calls);
   }
 
   std::unique_ptr<HostCompiler> compiler_;

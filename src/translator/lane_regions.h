@@ -69,11 +69,11 @@ class LaneRegions final : public interpreter::Regions {
   memory::AddressSpace& space_;
   interpreter::Interpreter& engine_;
   std::unordered_map<u64, Installed> installed_;  // by head
-  std::unordered_map<u64, u32> seen_;             // how often a place was found running
+  std::unordered_map<u64, u32> seen_;  // how often a place was found running
   std::unordered_map<const interpreter::Entry*, Probe> probes_;
   std::unordered_set<u64> to_probe_;  // places that were not decoded yet
-  std::unordered_map<u64, u32> given_up_;         // how often code with this head has changed
-  std::vector<RegionPointer> released_;           // may still be running
+  std::unordered_map<u64, u32> given_up_;  // how often code with this head has changed
+  std::vector<RegionPointer> released_;  // may still be running
   std::size_t finished_seen_ = 0;
   std::optional<u64> program_;
   u64 burst_;

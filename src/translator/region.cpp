@@ -37,7 +37,8 @@ Source Source::of(const Plan& plan) {
         source.exits.push_back(edge.target);
       }
     }
-    const bool known = std::ranges::any_of(source.spans, [&](const Span& span) { return span.address == block.address; });
+    const bool known =
+        std::ranges::any_of(source.spans, [&](const Span& span) { return span.address == block.address; });
     if (!known) source.spans.push_back({block.address, block.words});
   }
   source.hash = hash.value();

@@ -32,9 +32,13 @@ class Stitch {
 
  private:
   llvm::ConstantInt* number(u64 value) { return builder_.getInt64(value); }
-  Value* field(Value* state, u64 offset) { return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), state, offset); }
+  Value* field(Value* state, u64 offset) {
+    return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), state, offset);
+  }
   Value* budget() { return builder_.CreateLoad(builder_.getInt64Ty(), budget_); }
-  Value* budget_after(u32 words) { return builder_.CreateSub(budget(), number(words * frame_.credit_per_instruction())); }
+  Value* budget_after(u32 words) {
+    return builder_.CreateSub(budget(), number(words * frame_.credit_per_instruction()));
+  }
   BasicBlock* new_block(const char* name) { return BasicBlock::Create(library_.context(), name, function_); }
   // Branches to `rare` if the condition holds and goes on behind.
   void leave_if(Value* condition, BasicBlock* rare);
@@ -284,9 +288,9 @@ std::unique_ptr<llvm::Module> extract(Library& library, llvm::Function* function
           map[global] = there;
         } else if (auto* table = llvm::dyn_cast<llvm::GlobalVariable>(global)) {
           if (llvm::Error failed = table->materialize()) llvm::consumeError(std::move(failed));
-          auto* there = new llvm::GlobalVariable(*module, table->getValueType(), table->isConstant(),
-                                                 llvm::GlobalValue::PrivateLinkage, table->getInitializer(),
-                                                 table->getName());
+          auto* there =
+              new llvm::GlobalVariable(*module, table->getValueType(), table->isConstant(),
+                                       llvm::GlobalValue::PrivateLinkage, table->getInitializer(), table->getName());
           there->setAlignment(table->getAlign());
           map[global] = there;
         }

@@ -1,7 +1,8 @@
 // Random words: an input is a state and code, run on a raw machine with a small budget.
 //
 // Promised: it stops, with at most as many instructions as asked for; in small steps it ends in the same state as in
-// one, and so it does translated; an instruction that faults or is undefined leaves nothing behind; the zero register stays zero.
+// one, and so it does translated; an instruction that faults or is undefined leaves nothing behind; the zero register
+// stays zero.
 #include <algorithm>
 #include <array>
 #include <vector>

@@ -120,9 +120,8 @@ TEST(TranslatedCode, FaultsArePrecise) {
   EXPECT_TRUE(stop.fault_is_write);
   EXPECT_EQ(stop.pc, kCode + 8);
   // The way on is open when the page is there.
-  pair.both([](Machine& machine) {
-    EXPECT_TRUE(machine.map(kData + 0x2000, 0x1000, kProtectRead | kProtectWrite).ok());
-  });
+  pair.both(
+      [](Machine& machine) { EXPECT_TRUE(machine.map(kData + 0x2000, 0x1000, kProtectRead | kProtectWrite).ok()); });
   EXPECT_EQ(pair.run().reason, StopReason::kFault);
 }
 

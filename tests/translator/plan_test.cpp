@@ -10,7 +10,8 @@ namespace {
 
 using namespace test;
 
-Plan plan_of(const Words& words, const PlanLimits& limits = {}, std::function<bool(u64)> follow = [](u64) { return true; }) {
+Plan plan_of(
+    const Words& words, const PlanLimits& limits = {}, std::function<bool(u64)> follow = [](u64) { return true; }) {
   CodeView view;
   view.word = [&](u64 address) -> std::optional<u32> {
     const u64 index = (address - kCode) / 4;
