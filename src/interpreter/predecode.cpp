@@ -86,7 +86,7 @@ Entry PredecodeCache::enter_once(u64 pc) {
 
 Entry PredecodeCache::plain_entry(u64 pc) {
   const Entry* entry = enter(pc);
-  if (entry == &context_.fetch_fault) return *entry;
+  if (entry == &context_.fetch_fault || !regions_ || !regions_->owns(*entry)) return *entry;
   return decode(pc, word_at(space_.code_page(pc).bytes, static_cast<u32>(pc % memory::kPageSize / 4)));
 }
 

@@ -13,6 +13,9 @@ class Regions {
   // follows if there is one; otherwise `plain`, which runs the word alone.
   virtual Entry entry_for(u64 pc, const u8* page, Entry* place, const Entry& plain) = 0;
 
+  // Whether an entry is a region's, or one that counts: not its own word's alone.
+  virtual bool owns(const Entry& entry) = 0;
+
   // The loop was left and stands at pc. Says how many instructions the next burst may run, and may put entries into
   // decoded pages.
   virtual u64 between_bursts(u64 pc) = 0;

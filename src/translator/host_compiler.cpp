@@ -5,6 +5,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
@@ -36,12 +37,20 @@ std::string host_features() {
   return text;
 }
 
+// The back end has switches that are only there for its command line.
+void set_option(const char* name) {
+  auto& options = llvm::cl::getRegisteredOptions();
+  const auto found = options.find(name);
+  if (found != options.end()) static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+}
+
 std::unique_ptr<llvm::TargetMachine> make_target(const std::string& cpu, const std::string& features,
                                                  std::string& error) {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
+    set_option("disable-lsr");  // it takes guest registers apart, which ways out then put together again
   });
   const std::string triple = llvm::sys::getProcessTriple();
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);

@@ -106,6 +106,12 @@ Entry LaneRegions::entry_for(u64 pc, const u8* page, Entry* place, const Entry& 
   return region ? install(region, place).value_or(plain) : plain;
 }
 
+bool LaneRegions::owns(const Entry& entry) {
+  return entry.run == &run_probe || std::ranges::any_of(installed_, [&](const auto& installed) {
+           return installed.second.region->handler == entry.run;
+         });
+}
+
 // A program is known by the page it starts in, and by where that is.
 void LaneRegions::begin_program(u64 pc, const u8* page) {
   program_ = cache::content_hash(std::as_bytes(std::span(page, kPageSize)), pc);

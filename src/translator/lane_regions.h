@@ -19,6 +19,7 @@ class LaneRegions final : public interpreter::Regions {
 
   interpreter::Entry entry_for(u64 pc, const u8* page, interpreter::Entry* place,
                                const interpreter::Entry& plain) override;
+  bool owns(const interpreter::Entry& entry) override;
   u64 between_bursts(u64 pc) override;
   void code_written(const u8* page) override;
   void code_remapped() override;

@@ -156,7 +156,7 @@ TEST(TranslatedCode, PagesThatAreMappedAnewShowTheirNewCode) {
   for (unsigned step = 1; step < 4; ++step) {
     const Words words = {add_imm(0, 0, step), subs_imm(4, 4, 1), b_ne(-2), hlt(0)};
     pair.both([&](Machine& machine) {
-      machine.unmap(kCode, 0x1000);
+      EXPECT_TRUE(machine.unmap(kCode, 0x1000).ok());
       EXPECT_TRUE(machine.load(bytes_of(words), kCode).ok());
       machine.set_pc(kCode);
       machine.set_x(0, 0);
