@@ -157,10 +157,12 @@ KVRM_INLINE LaneTranslation recent_page(const LaneTranslation& from) {
 }
 
 // The state of a lane that runs, and what it knows of its memory, side by side.
-struct ResidentLane {
-  Cpu cpu;
+template <class State>
+struct BasicResidentLane {
+  State cpu;
   KnownPages pages;
 };
+using ResidentLane = BasicResidentLane<Cpu>;
 
 namespace detail {
 

@@ -5,11 +5,14 @@
 #include "translator/host_exits.h"
 
 // translator/cold_functions.inc is written when the bitcode is built: KVRM_COLD_FUNCTION(name) for each function of the
-// semantics that regions call. KVRM_BITCODE is the file; the assembler copies it in.
-asm(".pushsection .rodata.kvrm_rows,\"a\",@progbits\n.balign 16\n.hidden kvrm_rows_begin\n.globl kvrm_rows_begin\n"
-    "kvrm_rows_begin:\n.incbin \"" KVRM_BITCODE
-    "\"\n.hidden kvrm_rows_end\n.globl kvrm_rows_end\nkvrm_rows_end:\n.byte 0\n.popsection\n");
-extern "C" __attribute__((visibility("hidden"))) const char kvrm_rows_begin[], kvrm_rows_end[];
+// semantics that regions call. KVRM_BITCODE and KVRM_GPU_BITCODE are files; the assembler copies them in.
+#define KVRM_EMBED(name, file)                                                                                         \
+  asm(".pushsection .rodata." #name ",\"a\",@progbits\n.balign 16\n.hidden " #name "_begin\n.globl " #name "_begin\n" \
+      #name "_begin:\n.incbin \"" file "\"\n.hidden " #name "_end\n.globl " #name "_end\n" #name                       \
+      "_end:\n.byte 0\n.popsection\n");                                                                               \
+  extern "C" __attribute__((visibility("hidden"))) const char name##_begin[], name##_end[]
+KVRM_EMBED(kvrm_rows, KVRM_BITCODE);
+KVRM_EMBED(kvrm_gpu_rows, KVRM_GPU_BITCODE);
 
 #define KVRM_ROWS_VERSION(text) static constexpr std::string_view kRowsVersion = text;
 #define KVRM_COLD_FUNCTION(name) extern "C" void name();
@@ -21,6 +24,10 @@ extern "C" __attribute__((visibility("hidden"))) const char kvrm_rows_begin[], k
 namespace kvrm::translator {
 
 std::string_view rows_bitcode() { return {kvrm_rows_begin, static_cast<std::size_t>(kvrm_rows_end - kvrm_rows_begin)}; }
+
+std::string_view gpu_rows_bitcode() {
+  return {kvrm_gpu_rows_begin, static_cast<std::size_t>(kvrm_gpu_rows_end - kvrm_gpu_rows_begin)};
+}
 
 std::string_view rows_version() { return kRowsVersion; }
 

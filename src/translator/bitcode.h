@@ -1,4 +1,4 @@
-// The embedded bitcode of rows.cpp.
+// The embedded bitcode of rows.cpp, for this host and for GPUs.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,8 @@
 namespace kvrm::translator {
 
 std::string_view rows_bitcode();
-// Changes with it.
+std::string_view gpu_rows_bitcode();
+// Changes with both.
 std::string_view rows_version();
 
 }  // namespace kvrm::translator

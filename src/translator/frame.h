@@ -9,11 +9,10 @@
 
 namespace kvrm::translator {
 
-// Budgets are counted in credit: kCreditPerInstruction for each instruction that may still retire.
+// Budgets are counted in credit: so much for each instruction that may still retire.
 struct FrameStart {
   llvm::Function* function;
-  llvm::Value* cpu;     // the lane's state, which nobody else touches while the region runs
-  llvm::Value* budget;  // i64
+  llvm::Value* budget;  // of any integer type
 };
 
 class Frame {
@@ -24,9 +23,15 @@ class Frame {
   // The budget below which no round of the region may begin; `words` is what the region holds.
   virtual u64 least_budget(u32 words) const = 0;
 
-  // The function, and at its entry whatever must hold before the region may run. Fills a Links.
+  // The function, and at its entry whatever must hold before the region may run.
   virtual FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name, u64 head) = 0;
+  // What rows get beside the state: a struct of so many bytes, or several of them, of which a word uses one.
+  virtual u64 links_size() const = 0;
+  virtual u32 links_count() const { return 1; }
+  virtual u32 links_of(u32 /*word*/) { return 0; }
   virtual void fill_links(llvm::IRBuilder<>& builder, llvm::Value* links) = 0;
+  // Where a part of the state is while no region runs.
+  virtual llvm::Value* home(llvm::IRBuilder<>& builder, u64 offset) = 0;
 
   // The ways out. The state is complete but for pc; each ends its block.
   virtual void leave_to(llvm::IRBuilder<>& builder, u64 pc, llvm::Value* budget) = 0;

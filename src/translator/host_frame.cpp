@@ -69,8 +69,12 @@ FrameStart HostFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, co
   go_on(builder, handler("kvrm_region_elsewhere"), function_->getArg(1), function_->getArg(3));
   builder.SetInsertPoint(here);
   Value* place = builder.CreatePtrToInt(function_->getArg(1), builder.getInt64Ty());
-  return {function_, function_->getArg(0), builder.CreateSub(function_->getArg(3), place)};
+  return {function_, builder.CreateSub(function_->getArg(3), place)};
 }
+
+u64 HostFrame::links_size() const { return sizeof(Links); }
+
+Value* HostFrame::home(llvm::IRBuilder<>& builder, u64 offset) { return at(builder, function_->getArg(0), offset); }
 
 void HostFrame::fill_links(llvm::IRBuilder<>& builder, Value* links) {
   Value* context = function_->getArg(2);

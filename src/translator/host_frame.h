@@ -13,7 +13,9 @@ class HostFrame final : public Frame {
   u64 credit_per_instruction() const override;
   u64 least_budget(u32 words) const override;
   FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name, u64 head) override;
+  u64 links_size() const override;
   void fill_links(llvm::IRBuilder<>& builder, llvm::Value* links) override;
+  llvm::Value* home(llvm::IRBuilder<>& builder, u64 offset) override;
   void leave_to(llvm::IRBuilder<>& builder, u64 pc, llvm::Value* budget) override;
   void leave_to_register(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget) override;
   void pause(llvm::IRBuilder<>& builder, u64 pc, llvm::Value* budget) override;

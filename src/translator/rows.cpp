@@ -1,17 +1,29 @@
 // The semantics as a library of functions for the stitcher, one per row. Compiled to bitcode only, never linked: the
 // translator inlines these functions with constant operands.
 #include "semantics/meaning.h"
+#if defined(__NVPTX__)
+#include "translator/lane_links.h"
+#else
 #include "translator/links.h"
+#endif
 
 namespace kvrm::translator {
+
+#if defined(__NVPTX__)
+using Links = LaneLinks;
+#endif
 
 template <class Op>
 KVRM_INLINE Trap run_row(Cpu& cpu, Links* links, u64 bits) {
   Op op;
   static_assert(sizeof(op) <= sizeof(bits));
   __builtin_memcpy(&op, &bits, sizeof(op));
+#if defined(__NVPTX__)
+  LinkedLaneMemory memory{links};
+#else
   LinkedBacking backing{links};
   memory::Paged<LinkedBacking> memory{links->translations, &backing};
+#endif
   return semantics::Meaning<Op>::execute(cpu, memory, op);
 }
 

@@ -2,7 +2,6 @@
 
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/DerivedTypes.h>
-#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
@@ -40,13 +39,14 @@ bool Slots::stays_in_memory(u64 offset) {
   return is_rare || offset >= offsetof(Cpu, tpidr_el0);
 }
 
-bool Slots::scan(llvm::AllocaInst& state, llvm::Value& cpu) {
+bool Slots::scan(llvm::AllocaInst& state,
+                 const std::function<llvm::Value*(llvm::IRBuilder<>&, u64 offset)>& home) {
   touched_.clear();
   in_memory_.clear();
   if (!visit(state, 0)) return false;
   for (const auto& [address, offset] : in_memory_) {
     llvm::IRBuilder<> builder(address);
-    address->replaceAllUsesWith(builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &cpu, offset));
+    address->replaceAllUsesWith(home(builder, offset));
     address->eraseFromParent();
   }
   return true;

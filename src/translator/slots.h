@@ -1,9 +1,11 @@
 // The parts of Cpu that a region holds in values, each loaded and stored as one.
 #pragma once
 
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Type.h>
 
+#include <functional>
 #include <vector>
 
 #include "base/types.h"
@@ -20,8 +22,8 @@ struct Slot {
 class Slots {
  public:
   // Finds what the users of a local state touch. What is rarely used is not worth a value: its users get the real
-  // state. False if something is done with the state that is no plain access at a known place.
-  bool scan(llvm::AllocaInst& state, llvm::Value& cpu);
+  // state, whose parts `home` finds. False if something is done with the state that is no plain access at a known place.
+  bool scan(llvm::AllocaInst& state, const std::function<llvm::Value*(llvm::IRBuilder<>&, u64 offset)>& home);
 
   const std::vector<Slot>& touched() const { return touched_; }
   static llvm::Type* type_of(const Slot& slot, llvm::LLVMContext& context);

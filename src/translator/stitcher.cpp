@@ -11,7 +11,6 @@
 #include <cstddef>
 
 #include "base/cpu.h"
-#include "translator/links.h"
 #include "translator/operands.h"
 #include "translator/slots.h"
 
@@ -35,9 +34,10 @@ class Stitch {
   Value* field(Value* state, u64 offset) {
     return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), state, offset);
   }
-  Value* budget() { return builder_.CreateLoad(builder_.getInt64Ty(), budget_); }
+  Value* budget() { return builder_.CreateLoad(budget_->getAllocatedType(), budget_); }
+  Value* credit(u64 value) { return llvm::ConstantInt::get(budget_->getAllocatedType(), value); }
   Value* budget_after(u32 words) {
-    return builder_.CreateSub(budget(), number(words * frame_.credit_per_instruction()));
+    return builder_.CreateSub(budget(), credit(words * frame_.credit_per_instruction()));
   }
   BasicBlock* new_block(const char* name) { return BasicBlock::Create(library_.context(), name, function_); }
   // Branches to `rare` if the condition holds and goes on behind.
@@ -45,7 +45,7 @@ class Stitch {
 
   bool block(u32 index);
   bool instruction(const PlanBlock& block, u32 index);
-  Value* inlined_call(llvm::Function* row, u64 operands);
+  Value* inlined_call(llvm::Function* row, Value* links, u64 operands);
   void trap_exit(Value* trap, u64 address, u32 index);
   BasicBlock* edge(const PlanBlock::Edge& edge);
   void branch(const PlanBlock& block);
@@ -58,9 +58,8 @@ class Stitch {
   const Plan& plan_;
   llvm::IRBuilder<> builder_;
   llvm::Function* function_ = nullptr;
-  Value* cpu_ = nullptr;
   llvm::AllocaInst* state_ = nullptr;
-  llvm::AllocaInst* links_ = nullptr;
+  std::vector<llvm::AllocaInst*> links_;
   llvm::AllocaInst* budget_ = nullptr;
   llvm::Instruction* state_goes_in_ = nullptr;
   std::vector<BasicBlock*> blocks_;
@@ -81,8 +80,8 @@ BasicBlock* Stitch::new_exit(const char* name) {
 
 // Calls a row's function and replaces the call by its body at once: with constant operands most of it folds while it
 // is copied.
-Value* Stitch::inlined_call(llvm::Function* row, u64 operands) {
-  llvm::CallInst* call = builder_.CreateCall(row, {state_, links_, number(operands)});
+Value* Stitch::inlined_call(llvm::Function* row, Value* links, u64 operands) {
+  llvm::CallInst* call = builder_.CreateCall(row, {state_, links, number(operands)});
   auto* result = llvm::cast<llvm::Instruction>(builder_.Insert(new llvm::FreezeInst(call)));
   llvm::Instruction* end = builder_.CreateUnreachable();
   llvm::InlineFunctionInfo info;
@@ -103,7 +102,7 @@ bool Stitch::instruction(const PlanBlock& block, u32 index) {
   llvm::Function* meaning = library_.row(row);
   if (!meaning) return false;
   builder_.CreateStore(number(address), field(state_, offsetof(Cpu, pc)));
-  Value* trap = inlined_call(meaning, pack_row_operands(row, word));
+  Value* trap = inlined_call(meaning, links_[frame_.links_of(word)], pack_row_operands(row, word));
   if (!trap) return false;
   trap_exit(trap, address, index);
   return true;
@@ -184,7 +183,7 @@ bool Stitch::block(u32 index) {
   builder_.SetInsertPoint(blocks_[index]);
   if (block.is_loop_head) {
     BasicBlock* exit = new_exit("pause");
-    leave_if(builder_.CreateICmpSLT(budget(), number(frame_.least_budget(plan_.words))), exit);
+    leave_if(builder_.CreateICmpSLT(budget(), credit(frame_.least_budget(plan_.words))), exit);
     const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
     builder_.SetInsertPoint(exit);
     frame_.pause(builder_, block.address, budget());
@@ -199,7 +198,7 @@ bool Stitch::block(u32 index) {
 // Loads at the entry what the region reads, stores at every way out what it has written. What slot 31 holds is known.
 bool Stitch::bring_state() {
   Slots slots;
-  if (!slots.scan(*state_, *cpu_)) return false;
+  if (!slots.scan(*state_, [&](llvm::IRBuilder<>& builder, u64 offset) { return frame_.home(builder, offset); })) return false;
   llvm::LLVMContext& context = library_.context();
   for (const Slot& slot : slots.touched()) {
     if (slot.offset == offsetof(Cpu, pc)) continue;
@@ -210,13 +209,13 @@ bool Stitch::bring_state() {
       builder_.CreateAlignedStore(llvm::Constant::getNullValue(type), field(state_, slot.offset), align);
       continue;
     }
-    Value* before = builder_.CreateAlignedLoad(type, field(cpu_, slot.offset), align);
+    Value* before = builder_.CreateAlignedLoad(type, frame_.home(builder_, slot.offset), align);
     builder_.CreateAlignedStore(before, field(state_, slot.offset), align);
     if (!slot.written) continue;
     for (BasicBlock* exit : exits_) {
       builder_.SetInsertPoint(exit, exit->getFirstInsertionPt());
       Value* after = builder_.CreateAlignedLoad(type, field(state_, slot.offset), align);
-      builder_.CreateAlignedStore(after, field(cpu_, slot.offset), align);
+      builder_.CreateAlignedStore(after, frame_.home(builder_, slot.offset), align);
     }
   }
   return true;
@@ -225,18 +224,19 @@ bool Stitch::bring_state() {
 llvm::Function* Stitch::run(const std::string& name) {
   const FrameStart start = frame_.begin(library_.module(), builder_, name, plan_.blocks[0].address);
   function_ = start.function;
-  cpu_ = start.cpu;
   BasicBlock* begin = builder_.GetInsertBlock();
   // Static allocas belong into the entry block.
   llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
   state_ = entry.CreateAlloca(llvm::ArrayType::get(builder_.getInt8Ty(), sizeof(Cpu)));
   state_->setAlignment(llvm::Align(16));
-  links_ = entry.CreateAlloca(llvm::ArrayType::get(builder_.getInt8Ty(), sizeof(Links)));
-  links_->setAlignment(llvm::Align(8));
-  budget_ = entry.CreateAlloca(builder_.getInt64Ty());
+  for (u32 i = 0; i < frame_.links_count(); ++i) {
+    links_.push_back(entry.CreateAlloca(llvm::ArrayType::get(builder_.getInt8Ty(), frame_.links_size())));
+    links_.back()->setAlignment(llvm::Align(8));
+  }
+  budget_ = entry.CreateAlloca(start.budget->getType());
   builder_.SetInsertPoint(begin);
   builder_.CreateStore(start.budget, budget_);
-  frame_.fill_links(builder_, links_);
+  for (llvm::AllocaInst* links : links_) frame_.fill_links(builder_, links);
   for (std::size_t i = 0; i < plan_.blocks.size(); ++i) blocks_.push_back(new_block("block"));
   state_goes_in_ = builder_.CreateBr(blocks_[0]);
   bool whole = true;

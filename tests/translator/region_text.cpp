@@ -1,27 +1,23 @@
-// Prints what the translator makes of a few words: region_text ir|asm|object HEAD WORD...   (numbers in hexadecimal)
+// Prints what the translator makes of a few words: region_text ir|asm|time|ptx|ptx-alone HEAD WORD...   (numbers in
+// hexadecimal)
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <string_view>
 
+#include "translator/gpu_compiler.h"
 #include "translator/host_compiler.h"
 
 int main(int count, char** arguments) {
   using namespace kvrm;
   if (count < 4) {
-    std::fprintf(stderr, "region_text: ir|asm|time HEAD WORD...\n");
+    std::fprintf(stderr, "region_text: ir|asm|time|ptx|ptx-alone HEAD WORD...\n");
     return 2;
   }
   const std::string_view what = arguments[1];
   const u64 head = std::strtoull(arguments[2], nullptr, 16);
   std::vector<u32> words;
   for (int i = 3; i < count; ++i) words.push_back(static_cast<u32>(std::strtoul(arguments[i], nullptr, 16)));
-  std::string error;
-  const auto compiler = translator::HostCompiler::create(error);
-  if (!compiler) {
-    std::fprintf(stderr, "region_text: %s\n", error.c_str());
-    return 1;
-  }
   translator::CodeView view;
   view.word = [&](u64 address) -> std::optional<u32> {
     const u64 index = (address - head) / 4;
@@ -31,6 +27,22 @@ int main(int count, char** arguments) {
   const translator::Plan plan = translator::make_plan(head, view, {});
   if (plan.blocks.empty()) {
     std::fprintf(stderr, "region_text: nothing there can be translated\n");
+    return 1;
+  }
+  std::string error;
+  if (what.starts_with("ptx")) {
+    const auto compiler = translator::GpuCompiler::create(error);
+    if (!compiler) {
+      std::fprintf(stderr, "region_text: %s\n", error.c_str());
+      return 1;
+    }
+    const translator::GpuRegion region{plan, "region"};
+    std::fputs(compiler->ptx({&region, 1}, what == "ptx-alone").c_str(), stdout);
+    return 0;
+  }
+  const auto compiler = translator::HostCompiler::create(error);
+  if (!compiler) {
+    std::fprintf(stderr, "region_text: %s\n", error.c_str());
     return 1;
   }
   if (what == "time") {

@@ -1,0 +1,110 @@
+#include "translator/gpu_frame.h"
+
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/cpu.h"
+#include "isa/decode.h"
+#include "translator/lane_links.h"
+
+namespace kvrm::translator {
+namespace {
+
+using llvm::Value;
+
+// The kernel's view of a lane (KVRM_VECTORS_ELSEWHERE). In a region the vector registers are part of the state.
+using ResidentCpu = BasicCpu<U128*>;
+using Resident = memory::BasicResidentLane<ResidentCpu>;
+
+constexpr unsigned kSharedSpace = 3;
+
+u32 base_of(u32 word) { return word >> 5 & 31; }
+
+}  // namespace
+
+GpuFrame::GpuFrame(const Plan& plan, bool alone) : alone_(alone) {
+  std::array<std::pair<u32, u32>, 32> uses;  // how many, and of which register
+  for (u32 i = 0; i < uses.size(); ++i) uses[i] = {0, i};
+  for (const PlanBlock& block : plan.blocks) {
+    for (u32 i = 0; i < block.words.size(); ++i) {
+      if (isa::facts(block.rows[i]).routing == isa::Class::kLoadStore) ++uses[base_of(block.words[i])].first;
+    }
+  }
+  std::ranges::sort(uses, std::ranges::greater{});
+  for (u32 i = 0; i < kBases; ++i) bases_[i] = uses[i].second;
+}
+
+FrameStart GpuFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name, u64 /*head*/) {
+  llvm::LLVMContext& context = module.getContext();
+  auto* type = llvm::FunctionType::get(
+      builder.getInt64Ty(), {llvm::PointerType::get(context, kSharedSpace), builder.getInt32Ty()}, false);
+  function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
+  function_->setDoesNotThrow();
+  function_->addParamAttr(0, llvm::Attribute::NoAlias);
+  function_->addParamAttr(0, llvm::Attribute::NoUndef);
+  function_->addParamAttr(0, llvm::Attribute::getWithAlignment(context, llvm::Align(8)));
+  builder.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function_));
+  resident_ = builder.CreateAddrSpaceCast(function_->getArg(0), builder.getPtrTy());
+  return {function_, function_->getArg(1)};
+}
+
+Value* GpuFrame::at(llvm::IRBuilder<>& builder, u64 offset) {
+  return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), resident_, offset);
+}
+
+u64 GpuFrame::links_size() const { return sizeof(LaneLinks); }
+
+u32 GpuFrame::links_of(u32 word) {
+  return static_cast<u32>(std::ranges::find(bases_, base_of(word)) - bases_.begin());
+}
+
+void GpuFrame::fill_links(llvm::IRBuilder<>& builder, Value* links) {
+  const auto set = [&](u64 offset, Value* value) {
+    builder.CreateStore(value, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), links, offset));
+  };
+  set(offsetof(LaneLinks, pages), at(builder, offsetof(Resident, pages)));
+  set(offsetof(LaneLinks, known.tag), builder.getInt64(memory::kNoLanePage));
+  set(offsetof(LaneLinks, known.page), builder.getInt64(0));
+  set(offsetof(LaneLinks, alone), builder.getInt64(alone_));
+}
+
+// What lies before the vector registers is at the same place in both views.
+Value* GpuFrame::home(llvm::IRBuilder<>& builder, u64 offset) {
+  static_assert(offsetof(ResidentCpu, q) == offsetof(Cpu, q));
+  constexpr u64 kVectors = offsetof(Cpu, q), kBehind = offsetof(Cpu, tpidr_el0);
+  static_assert(kBehind == kVectors + sizeof(Cpu::q) && offsetof(ResidentCpu, tpidr_el0) == kVectors + sizeof(u64));
+  static_assert(sizeof(Cpu) - kBehind == sizeof(ResidentCpu) - offsetof(ResidentCpu, tpidr_el0));
+  if (offset < kVectors) return at(builder, offset);
+  if (offset >= kBehind) return at(builder, offset - kBehind + offsetof(ResidentCpu, tpidr_el0));
+  Value* vectors = builder.CreateLoad(builder.getPtrTy(), at(builder, kVectors));
+  return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), vectors, offset - kVectors);
+}
+
+void GpuFrame::leave(llvm::IRBuilder<>& builder, Value* pc, Value* budget, Value* trap) {
+  builder.CreateStore(pc, at(builder, offsetof(Cpu, pc)));
+  Value* end = builder.CreateZExt(budget, builder.getInt64Ty());
+  if (trap) {
+    end = builder.CreateOr(end, builder.CreateShl(builder.CreateZExt(trap, builder.getInt64Ty()), 32));
+  }
+  builder.CreateRet(end);
+}
+
+void GpuFrame::leave_to(llvm::IRBuilder<>& builder, u64 pc, Value* budget) {
+  leave(builder, builder.getInt64(pc), budget, nullptr);
+}
+
+void GpuFrame::leave_to_register(llvm::IRBuilder<>& builder, Value* pc, Value* budget) {
+  leave(builder, pc, budget, nullptr);
+}
+
+void GpuFrame::pause(llvm::IRBuilder<>& builder, u64 pc, Value* budget) {
+  leave(builder, builder.getInt64(pc), budget, nullptr);
+}
+
+void GpuFrame::trap(llvm::IRBuilder<>& builder, u64 pc, Value* budget, Value* trap) {
+  leave(builder, builder.getInt64(pc), budget, trap);
+}
+
+}  // namespace kvrm::translator

@@ -1,0 +1,43 @@
+// Regions as functions that the lanes of a warp call together on a GPU. They may part inside and meet again where the
+// region is left: nothing in a region waits for another lane.
+#pragma once
+
+#include <array>
+
+#include "translator/frame.h"
+#include "translator/plan.h"
+
+namespace kvrm::translator {
+
+class GpuFrame final : public Frame {
+ public:
+  // `alone`: for lanes that have their warp for themselves.
+  GpuFrame(const Plan& plan, bool alone);
+
+  u64 credit_per_instruction() const override { return 1; }
+  u64 least_budget(u32 words) const override { return words; }
+  FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name, u64 head) override;
+  u64 links_size() const override;
+  u32 links_count() const override { return kBases + 1; }
+  u32 links_of(u32 word) override;
+  void fill_links(llvm::IRBuilder<>& builder, llvm::Value* links) override;
+  llvm::Value* home(llvm::IRBuilder<>& builder, u64 offset) override;
+  void leave_to(llvm::IRBuilder<>& builder, u64 pc, llvm::Value* budget) override;
+  void leave_to_register(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget) override;
+  void pause(llvm::IRBuilder<>& builder, u64 pc, llvm::Value* budget) override;
+  void trap(llvm::IRBuilder<>& builder, u64 pc, llvm::Value* budget, llvm::Value* trap) override;
+
+ private:
+  // The registers through which most accesses go have a page of their own at hand; the others share one.
+  static constexpr u32 kBases = 3;
+
+  void leave(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget, llvm::Value* trap);
+  llvm::Value* at(llvm::IRBuilder<>& builder, u64 offset);
+
+  const bool alone_;
+  std::array<u32, kBases> bases_;
+  llvm::Function* function_ = nullptr;
+  llvm::Value* resident_ = nullptr;  // the lane's ResidentLane
+};
+
+}  // namespace kvrm::translator

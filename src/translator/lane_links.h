@@ -1,0 +1,94 @@
+// What code of a region on a GPU needs beside the registers. Freestanding: the bitcode of the rows is built from this.
+#pragma once
+
+#include "memory/lane_memory.h"
+
+namespace kvrm::translator {
+
+// A region's own copy, or several; the stitcher keeps them in SSA values.
+struct LaneLinks {
+  memory::KnownPages* pages;      // the lane's, in shared memory
+  memory::LaneTranslation known;  // the page that was accessed last through these links
+  u64 alone;                      // a constant: 1 in regions for lanes that are alone in their group
+};
+
+// The memory of a lane inside a region: the page of the last access, the recent ones, and those that the lane knows. An
+// access to any other page, and one that does not fit into words, leaves the region with the instruction not done. The
+// entries of recent pages are right as long as the map does not change, and nothing in a region changes it.
+struct LinkedLaneMemory {
+  LaneLinks* links;
+
+  template <class T>
+  KVRM_INLINE Trap load(Cpu& cpu, u64 address, T& value) {
+    const Trap trap = find<T>(cpu, address, Access::kRead, kNoRead);
+    if (KVRM_UNLIKELY(trap != Trap::kNone)) return trap;
+    value = memory::detail::get<T>(page(), address & (memory::kPageSize - 1));
+    return Trap::kNone;
+  }
+
+  template <class T>
+  KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
+    const Trap trap = find<T>(cpu, address, Access::kWrite, kNoWrite);
+    if (KVRM_UNLIKELY(trap != Trap::kNone)) return trap;
+    memory::detail::put<T>(page(), address & (memory::kPageSize - 1), value);
+    return Trap::kNone;
+  }
+
+  // Pages that several lanes see are never among the recent ones.
+  template <class T>
+  KVRM_INLINE Trap compare_exchange(Cpu& cpu, u64 address, const T& expected, const T& desired, T& observed) {
+    const Trap trap = find<T>(cpu, address, Access::kWrite, kNoRead | kNoWrite);
+    if (KVRM_UNLIKELY(trap != Trap::kNone)) return trap;
+    observed = memory::detail::get<T>(page(), address & (memory::kPageSize - 1));
+    if (observed == expected) memory::detail::put<T>(page(), address & (memory::kPageSize - 1), desired);
+    return Trap::kNone;
+  }
+
+  KVRM_INLINE void fence() {}
+
+ private:
+  // Of a LaneTranslation's tag.
+  static constexpr u64 kNoRead = 1, kNoWrite = 2;
+  static constexpr u64 kGeneration = u64{0xff} << 56;
+
+  KVRM_INLINE u64 page() const {
+    if (links->alone && (links->known.page & 7) != 0) __builtin_unreachable();
+    return links->known.page;
+  }
+
+  template <class T>
+  KVRM_INLINE Trap find(Cpu& cpu, u64 address, Access access, u64 forbidden) {
+    const u64 misfit = memory::detail::misfit<T>(address), wanted = address & memory::kTagMask;
+    const u64 asked = memory::kTagMask | forbidden;
+    if (KVRM_LIKELY((((links->known.tag ^ wanted) & asked) | misfit) == 0)) return Trap::kNone;
+    if (misfit != 0) return Trap::kNotHere;
+    memory::LaneTranslation& slot =
+        links->alone ? links->pages->recent_slot<true>(address) : links->pages->recent_slot<false>(address);
+    memory::LaneTranslation found = shared(slot);
+    if (KVRM_UNLIKELY(((found.tag ^ wanted) & asked) != 0)) {
+      const memory::LaneTranslation& far = links->pages->far_slot(address);
+      found = {memory::load_global<u64>(reinterpret_cast<const u8*>(&far.tag)),
+               memory::load_global<u64>(reinterpret_cast<const u8*>(&far.page))};
+      if (((found.tag ^ links->pages->far_tag(wanted)) & (asked | kGeneration)) != 0) {
+        cpu.fault_address = address;
+        cpu.fault_access = static_cast<u32>(access);
+        return Trap::kNotRecent;
+      }
+      found.tag &= ~kGeneration;
+      slot = found;
+    }
+    links->known = found;
+    return Trap::kNone;
+  }
+
+  static KVRM_INLINE memory::LaneTranslation shared(const memory::LaneTranslation& slot) {
+#if defined(__NVPTX__)
+    const auto* const at = (const __attribute__((address_space(3))) memory::LaneTranslation*)&slot;
+    return {at->tag, at->page};
+#else
+    return slot;
+#endif
+  }
+};
+
+}  // namespace kvrm::translator
