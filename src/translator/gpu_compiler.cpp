@@ -88,6 +88,7 @@ struct GpuCompiler::Parts {
       made.push_back(function != nullptr);
       if (!function) continue;
       optimise(*function, *target);
+      GpuFrame::finish(*function);
       if (llvm::Linker::linkModules(*module, extract(*library, function))) return nullptr;
     }
     if (!add_called(*module)) return nullptr;

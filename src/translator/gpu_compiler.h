@@ -9,8 +9,7 @@
 
 namespace kvrm::translator {
 
-// A region to be made, and the name of its function: u64 name(u32 lane, u32 budget), with the address of the lane's
-// ResidentLane in shared memory. It returns what is left of the budget, and above that a Trap; pc is in the state.
+// A region to be made, and the name of its function, which interpreter/lane_regions.h declares.
 struct GpuRegion {
   Plan plan;
   std::string name;

@@ -1,5 +1,6 @@
 #include "translator/gpu_frame.h"
 
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
@@ -19,6 +20,8 @@ using ResidentCpu = BasicCpu<U128*>;
 using Resident = memory::BasicResidentLane<ResidentCpu>;
 
 constexpr unsigned kSharedSpace = 3;
+// A way out ends with a call of this until the region is optimised: the passes would make one of all returns.
+constexpr const char* kLeave = "kvrm_leave";
 
 u32 base_of(u32 word) { return word >> 5 & 31; }
 
@@ -38,8 +41,9 @@ GpuFrame::GpuFrame(const Plan& plan, bool alone) : alone_(alone) {
 
 FrameStart GpuFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name, u64 /*head*/) {
   llvm::LLVMContext& context = module.getContext();
+  auto* end = llvm::StructType::get(builder.getInt32Ty(), builder.getInt32Ty());
   auto* type = llvm::FunctionType::get(
-      builder.getInt64Ty(), {llvm::PointerType::get(context, kSharedSpace), builder.getInt32Ty()}, false);
+      end, {llvm::PointerType::get(context, kSharedSpace), builder.getInt32Ty()}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
   function_->setDoesNotThrow();
   function_->addParamAttr(0, llvm::Attribute::NoAlias);
@@ -84,11 +88,28 @@ Value* GpuFrame::home(llvm::IRBuilder<>& builder, u64 offset) {
 
 void GpuFrame::leave(llvm::IRBuilder<>& builder, Value* pc, Value* budget, Value* trap) {
   builder.CreateStore(pc, at(builder, offsetof(Cpu, pc)));
-  Value* end = builder.CreateZExt(budget, builder.getInt64Ty());
-  if (trap) {
-    end = builder.CreateOr(end, builder.CreateShl(builder.CreateZExt(trap, builder.getInt64Ty()), 32));
+  llvm::Module& module = *function_->getParent();
+  auto* type = llvm::FunctionType::get(builder.getVoidTy(), {builder.getInt32Ty(), builder.getInt32Ty()}, false);
+  builder.CreateCall(module.getOrInsertFunction(kLeave, type), {trap ? trap : builder.getInt32(0), budget})
+      ->setDoesNotReturn();
+  builder.CreateUnreachable();
+}
+
+void GpuFrame::finish(llvm::Function& function) {
+  llvm::SmallVector<llvm::CallInst*> ends;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (call && call->getCalledFunction() && call->getCalledFunction()->getName() == kLeave) ends.push_back(call);
   }
-  builder.CreateRet(end);
+  for (llvm::CallInst* call : ends) {
+    llvm::IRBuilder<> builder(call);
+    Value* end = llvm::PoisonValue::get(function.getReturnType());
+    end = builder.CreateInsertValue(end, call->getArgOperand(0), 0);
+    end = builder.CreateInsertValue(end, call->getArgOperand(1), 1);
+    builder.CreateRet(end);
+    call->getNextNode()->eraseFromParent();
+    call->eraseFromParent();
+  }
 }
 
 void GpuFrame::leave_to(llvm::IRBuilder<>& builder, u64 pc, Value* budget) {

@@ -27,6 +27,9 @@ class GpuFrame final : public Frame {
   void pause(llvm::IRBuilder<>& builder, u64 pc, llvm::Value* budget) override;
   void trap(llvm::IRBuilder<>& builder, u64 pc, llvm::Value* budget, llvm::Value* trap) override;
 
+  // Behind the passes, which must not make one of the ways out.
+  static void finish(llvm::Function& function);
+
  private:
   // The registers through which most accesses go have a page of their own at hand; the others share one.
   static constexpr u32 kBases = 3;

@@ -6,6 +6,7 @@
 #include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/JumpThreading.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LowerConstantIntrinsics.h>
@@ -68,7 +69,9 @@ void optimise(llvm::Function& function, llvm::TargetMachine& target) {
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager groups;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&target);
+  // Lanes mostly go the same way: branches on a GPU are treated as anywhere else.
+  const bool is_gpu = target.getTargetTriple().isNVPTX();
+  llvm::PassBuilder builder(is_gpu ? nullptr : &target);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(groups);
   builder.registerFunctionAnalyses(functions);
@@ -82,6 +85,7 @@ void optimise(llvm::Function& function, llvm::TargetMachine& target) {
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());
+  if (is_gpu) passes.addPass(llvm::JumpThreadingPass());  // an access that goes well asks once
   passes.addPass(FlagsAtExits());
   passes.addPass(llvm::EarlyCSEPass(true));
   passes.addPass(llvm::SinkingPass());  // what only a way out needs is made there
