@@ -77,11 +77,11 @@ struct GpuCompiler::Parts {
     return true;
   }
 
-  std::unique_ptr<llvm::Module> module_of(std::span<const GpuRegion> regions, bool alone) {
+  std::unique_ptr<llvm::Module> module_of(std::span<const GpuRegion> regions, bool alone,
+                                          std::vector<bool>& made) {
     auto module = std::make_unique<llvm::Module>("regions", library->context());
     module->setDataLayout(library->module().getDataLayout());
     module->setTargetTriple(library->module().getTargetTriple());
-    std::vector<bool> made;
     for (const GpuRegion& region : regions) {
       GpuFrame frame(region.plan, alone);
       llvm::Function* function = stitch(*library, frame, region.plan, region.name);
@@ -118,15 +118,17 @@ std::unique_ptr<GpuCompiler> GpuCompiler::create(std::string& error) {
   return std::unique_ptr<GpuCompiler>(new GpuCompiler(std::move(parts)));
 }
 
-std::string GpuCompiler::ptx(std::span<const GpuRegion> regions, bool alone) {
-  const auto module = parts_->module_of(regions, alone);
+GpuCode GpuCompiler::compile(std::span<const GpuRegion> regions, bool alone) {
+  GpuCode code;
+  const auto module = parts_->module_of(regions, alone, code.made);
   if (!module) return {};
   llvm::SmallVector<char, 0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;
   if (parts_->target->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) return {};
   passes.run(*module);
-  return {text.begin(), text.end()};
+  code.ptx.assign(text.begin(), text.end());
+  return code;
 }
 
 }  // namespace kvrm::translator

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "translator/plan.h"
 
@@ -15,6 +16,11 @@ struct GpuRegion {
   std::string name;
 };
 
+struct GpuCode {
+  std::string ptx;
+  std::vector<bool> made;  // for each region
+};
+
 // One thread at a time.
 class GpuCompiler {
  public:
@@ -22,9 +28,10 @@ class GpuCompiler {
   static std::unique_ptr<GpuCompiler> create(std::string& error);
   ~GpuCompiler();
 
-  // The regions and what they call, as one text. Its last part is a table of the regions' addresses in their order,
-  // kvrm_regions; a region that could not be made is null there. `alone`: for lanes that have their warp for themselves.
-  std::string ptx(std::span<const GpuRegion> regions, bool alone);
+  // The regions and what they call, as one text with a table of the regions' addresses in their order, kvrm_regions. A
+  // region that could not be made is null there. Empty if all of it failed. `alone`: for lanes that have their warp for
+  // themselves.
+  GpuCode compile(std::span<const GpuRegion> regions, bool alone);
 
  private:
   struct Parts;

@@ -37,7 +37,7 @@ int main(int count, char** arguments) {
       return 1;
     }
     const translator::GpuRegion region{plan, "region"};
-    std::fputs(compiler->ptx({&region, 1}, what == "ptx-alone").c_str(), stdout);
+    std::fputs(compiler->compile({&region, 1}, what == "ptx-alone").ptx.c_str(), stdout);
     return 0;
   }
   const auto compiler = translator::HostCompiler::create(error);
