@@ -73,12 +73,12 @@ __attribute__((noinline)) TurnEnd run_turn(Home home, u64 start, u32 words, Word
 #define KVRM_LABEL(row, shape, promise) , L_##row##shape
   // A jump table: the compiler would make a tree of comparisons.
 #define KVRM_DISPATCH(handler)                                                                                       \
-  asm goto("{ targets%=: .branchtargets %l[L_undecoded], %l[L_cold], %l[L_undefined]" KVRM_HOT_BRANCHES(KVRM_TARGET) \
+  asm goto("{ targets%=: .branchtargets %l[L_undecoded], %l[L_cold], %l[L_undefined], %l[L_region]" KVRM_HOT_BRANCHES(KVRM_TARGET) \
                KVRM_HOT_OTHERS(KVRM_TARGET) "; brx.idx.uni %0, targets%=; }"                                         \
            :                                                                                                         \
            : "r"(u32{handler})                                                                                       \
            :                                                                                                         \
-           : L_undecoded, L_cold, L_undefined KVRM_HOT_BRANCHES(KVRM_LABEL) KVRM_HOT_OTHERS(KVRM_LABEL));            \
+           : L_undecoded, L_cold, L_undefined, L_region KVRM_HOT_BRANCHES(KVRM_LABEL) KVRM_HOT_OTHERS(KVRM_LABEL));            \
   __builtin_unreachable()
 #else
 #define KVRM_DISPATCH(handler) goto dispatch
@@ -86,6 +86,7 @@ dispatch:
   switch (handler) {
     case kHandleUndecoded: goto L_undecoded;
     case kHandleCold: goto L_cold;
+    case kHandleRegion: goto L_region;
 #define KVRM_CASE(row, shape, promise) \
   case kHandle_##row##shape: goto L_##row##shape;
       KVRM_HOT_BRANCHES(KVRM_CASE)
@@ -176,6 +177,7 @@ branched: {
 
 L_undecoded:
 L_cold:
+L_region:
   cpu.pc = start + u64{index} * 4;
   return {Trap::kNotHere, index + bias};
 

@@ -13,6 +13,7 @@ enum HotHandler : u16 {
   kHandleUndecoded,
   kHandleCold,
   kHandleUndefined,
+  kHandleRegion,  // translated code begins here (lane_region.h)
 #define KVRM_HOT_HANDLER(row, shape, promise) kHandle_##row##shape,
   KVRM_HOT_BRANCHES(KVRM_HOT_HANDLER) kFirstStraightHandler,
   kBeforeStraightHandlers = kFirstStraightHandler - 1,
@@ -24,7 +25,7 @@ struct alignas(16) WordEntry {
   u32 word;
   u16 handler;   // a HotHandler
   u16 straight;  // so many words, this one included, run one after the other; kTooStraight: at least as many
-  u64 operands;  // of hot rows: the operand struct; of others: the row
+  u64 operands;  // of hot rows: the operand struct; of regions: the number; of others: the row
 };
 static_assert(sizeof(WordEntry) == 16);
 inline constexpr u16 kTooStraight = 4095;

@@ -102,14 +102,19 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options,
     return too_many_common_lanes(options.lanes, (*gpu)->most_lanes());
   auto router = device::cuda::DeviceRouter::create((*gpu)->context, dispatching.mode(), dispatching.network());
   if (!router) return router.error();
-  return std::unique_ptr<CudaBackend>(new CudaBackend(std::move(*gpu), std::move(*router), options, dispatching));
+  auto regions = GpuRegions::create(options);
+  if (!regions) return regions.error();
+  if (dispatching.every()) regions->reset();  // each word is routed anew whenever it runs
+  return std::unique_ptr<CudaBackend>(
+      new CudaBackend(std::move(*gpu), std::move(*router), options, dispatching, std::move(*regions)));
 }
 
 CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRouter router, const Options& options,
-                         Dispatching dispatching)
+                         Dispatching dispatching, std::unique_ptr<GpuRegions> regions)
     : gpu_(std::move(gpu)),
       dispatching_(std::move(dispatching)),
       router_(std::move(router)),
+      regions_(std::move(regions)),
       memory_limit_(options.memory_limit),
       common_(options.common_memory),
       spread_(options.spread_jobs),
@@ -217,7 +222,16 @@ Result<void> CudaBackend::place_lanes() {
   if (!set) return set.error();
   if (auto placed = (*set)->place(starts, jobs); !placed) return placed;
   set_ = std::move(*set);
+  if (regions_) return regions_->begin(gpu_, *set_, starts);
   return {};
+}
+
+void CudaBackend::watch_places(LaneSet& set, LaneSet::Run& run, LaneSet::Hooks& hooks) {
+  if (!regions_) return;
+  const LaneSet::Slice first = regions_->first();
+  run.slice = slice_.count() == 0 ? first.time : std::min(slice_, first.time);
+  run.turn = first.turn;
+  hooks.paused = [this, &set] { return regions_->paused(set, slice_); };
 }
 
 void CudaBackend::count(const lanes::JobEnd& end) {
@@ -322,12 +336,13 @@ Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results,
     }
     return processes_.serve(call.request.lane, call, cpu, memory, [&](u32 number) { return at(number).options; });
   };
-  const auto ran = set_->run({.budget = budget,
-                              .meet = meet_ && !common_,
-                              .raw_calls = static_cast<bool>(control.system_call),
-                              .slice = slice_,
-                              .orders = orders},
-                             hooks);
+  LaneSet::Run run{.budget = budget,
+                   .meet = meet_ && !common_,
+                   .raw_calls = static_cast<bool>(control.system_call),
+                   .slice = slice_,
+                   .orders = orders};
+  watch_places(*set_, run, hooks);
+  const auto ran = set_->run(run, hooks);
   control.progress.lanes_alive.fetch_sub(alive, std::memory_order_relaxed);
   if (!ran) return ran;
   u64 total = 0;
@@ -445,7 +460,12 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
       done(std::move(result));
     }
   };
-  const auto ran = job_set_->run({.budget = limits.instructions, .meet = meet_, .slice = slice_, .orders = {}}, hooks);
+  LaneSet::Run run{.budget = limits.instructions, .meet = meet_, .slice = slice_, .orders = {}};
+  if (regions_) {
+    if (auto begun = regions_->begin(gpu_, *job_set_, starts); !begun) return begun;
+  }
+  watch_places(*job_set_, run, hooks);
+  const auto ran = job_set_->run(run, hooks);
   control.progress.lanes_alive.fetch_sub(lane_count, std::memory_order_relaxed);
   return ran;
 }
@@ -463,7 +483,8 @@ Statistics CudaBackend::statistics() const {
   }
   if (const auto counts = router_.counts()) result.dispatch = dispatching_.statistics(counts.value());
   result.device = "cuda";
-  result.engine = "interp";
+  result.engine = regions_ ? "jit" : "interp";
+  if (regions_) regions_->add_to(result);
   return result;
 }
 

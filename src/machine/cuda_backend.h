@@ -12,6 +12,7 @@
 #include "machine/backend.h"
 #include "machine/cuda_processes.h"
 #include "machine/dispatching.h"
+#include "machine/gpu_regions.h"
 #include "machine/resting_memory.h"
 
 namespace kvrm {
@@ -43,7 +44,9 @@ class CudaBackend final : public Backend {
   };
 
   CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRouter router, const Options& options,
-              Dispatching dispatching);
+              Dispatching dispatching, std::unique_ptr<GpuRegions> regions);
+  // A launch that may be cut short to translate what the lanes run.
+  void watch_places(device::cuda::LaneSet& set, device::cuda::LaneSet::Run& run, device::cuda::LaneSet::Hooks& hooks);
   device::cuda::LaneSet::Plan plan(u32 lanes, u32 most_areas) const;
   Lane& at(unsigned lane);
   RestingMemory& resting(unsigned lane);
@@ -57,6 +60,7 @@ class CudaBackend final : public Backend {
   device::cuda::GpuPointer gpu_;
   const Dispatching dispatching_;
   device::cuda::DeviceRouter router_;
+  std::unique_ptr<GpuRegions> regions_;  // null: the interpreter only
   const u64 memory_limit_;
   const bool common_;  // one memory for all lanes
   const bool spread_;  // jobs do not share a warp

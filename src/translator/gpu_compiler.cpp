@@ -19,6 +19,7 @@
 #include "translator/library.h"
 #include "translator/passes.h"
 #include "translator/stitcher.h"
+#include "translator/unroll.h"
 
 // The target's own, which LLVM's headers name only all together.
 extern "C" {
@@ -56,6 +57,12 @@ std::unique_ptr<llvm::TargetMachine> make_target(std::string& error) {
       kTriple, kProcessor, kFeatures, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default, true));
 }
 
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
+  }
+}
+
 }  // namespace
 
 struct GpuCompiler::Parts {
@@ -83,8 +90,10 @@ struct GpuCompiler::Parts {
     module->setDataLayout(library->module().getDataLayout());
     module->setTargetTriple(library->module().getTargetTriple());
     for (const GpuRegion& region : regions) {
-      GpuFrame frame(region.plan, alone);
-      llvm::Function* function = stitch(*library, frame, region.plan, region.name);
+      Plan plan = region.plan;
+      unroll_loops(plan, {});
+      GpuFrame frame(plan, alone);
+      llvm::Function* function = stitch(*library, frame, plan, region.name);
       made.push_back(function != nullptr);
       if (!function) continue;
       optimise(*function, *target);
@@ -128,6 +137,8 @@ GpuCode GpuCompiler::compile(std::span<const GpuRegion> regions, bool alone) {
   if (parts_->target->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) return {};
   passes.run(*module);
   code.ptx.assign(text.begin(), text.end());
+  // A lane that is alone takes every branch together with all lanes there are. LLVM has no way to say it.
+  if (alone) replace_all(code.ptx, " bra \t", " bra.uni \t");
   return code;
 }
 

@@ -1,9 +1,15 @@
 // Stands in where the translator is not built.
+#include "translator/gpu_translator.h"
 #include "translator/translator.h"
 
 namespace kvrm::translator {
 
 std::shared_ptr<Translator> Translator::create(const Settings&, std::string& error) {
+  error = std::string("this build has no translator: ") + KVRM_NO_TRANSLATOR;
+  return nullptr;
+}
+
+std::unique_ptr<GpuTranslator> GpuTranslator::create(const GpuLimits&, std::string& error) {
   error = std::string("this build has no translator: ") + KVRM_NO_TRANSLATOR;
   return nullptr;
 }

@@ -15,6 +15,10 @@ struct OwnHome {
   memory::ResidentLane* resident;
   Cpu& cpu() const { return resident->cpu; }
   memory::KnownPages* pages() const { return &resident->pages; }
+  // A region here is a function of the test's.
+  interpreter::RegionEnd run_region(u64 code, u32 budget) const {
+    return reinterpret_cast<interpreter::RegionEnd (*)(void*, u32)>(code)(resident, budget);
+  }
 };
 
 }  // namespace
@@ -46,6 +50,7 @@ void simulate_prepare(const lanes::Launch& launch) {
 void simulate_decode(const lanes::Launch& launch) {
   const u64 words = launch.image_bytes / 4;
   for (u64 i = 0; i < words; ++i) lanes::decode_image_word(launch, i);
+  for (u32 i = 0; i < launch.region_count; ++i) lanes::place_region(launch, i);
   for (u64 i = 0; i < words; ++i) launch.decoded[i].straight = interpreter::straight_words(launch.decoded, i, words);
 }
 

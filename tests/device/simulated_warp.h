@@ -109,6 +109,13 @@ class LanesTogether {
     }
     return true;
   }
+  u32 least(u32 value) const {
+    const auto values = exchange(value);
+    for (u32 i = 0; i < 32; ++i) {
+      if ((mask_ >> i & 1) && values.of[i] < value) value = static_cast<u32>(values.of[i]);
+    }
+    return value;
+  }
 
  private:
   SimulatedWarp::Values exchange(u64 value) const { return current_.warp->exchange(current_.lane, mask_, value); }

@@ -74,8 +74,8 @@ enum class FunctionAttribute : int {
 };
 
 // CUjit_option, CUjitInputType
-enum class JitOption : int { kErrorLogBuffer = 5, kErrorLogBufferSizeBytes = 6 };
-enum class JitInput : int { kPtx = 1 };
+enum class JitOption : int { kMaxRegisters = 0, kErrorLogBuffer = 5, kErrorLogBufferSizeBytes = 6 };
+enum class JitInput : int { kCubin = 0, kPtx = 1 };
 
 // Flags of calls that take an unsigned number.
 inline constexpr unsigned kHostAllocPortable = 1;

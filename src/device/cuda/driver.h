@@ -301,5 +301,9 @@ class Module {
 
 // The driver's compiler: a cubin for the context's device from PTX. The byte behind the span must be 0.
 Result<std::vector<std::byte>> compile_ptx(const Context& context, std::span<const std::byte> ptx);
+// The same together with a relocatable cubin. The text ends with a zero byte that is not counted. So many registers a
+// thread, at most.
+Result<std::vector<std::byte>> link_ptx(const Context& context, std::span<const std::byte> cubin,
+                                        std::span<const std::byte> ptx, unsigned registers);
 
 }  // namespace kvrm::device::cuda

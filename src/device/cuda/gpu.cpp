@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "base/cpu.h"
+#include "device/cuda/images.h"
 #include "memory/lane_memory.h"
 
 namespace kvrm::device::cuda {
@@ -25,24 +26,54 @@ Result<GpuPointer> Gpu::open(int ordinal, const ProgressCallback& progress) {
   auto kernel = load_kernel(gpu->context, progress);
   if (!kernel) return kernel.error();
   gpu->kernel = std::move(*kernel);
-  for (const auto& [function, name] : {std::pair{&gpu->run, "kvrm_run"}, std::pair{&gpu->prepare, "kvrm_prepare"},
-                                       std::pair{&gpu->decode, "kvrm_decode"}, std::pair{&gpu->serve, "kvrm_serve"}}) {
-    auto found = gpu->kernel.module.function(name);
+  if (auto taken = gpu->take_functions(); !taken) return taken.error();
+  return GpuPointer(std::move(gpu));
+}
+
+Result<void> Gpu::take_functions() {
+  for (const auto& [function, name] : {std::pair{&run, "kvrm_run"}, std::pair{&prepare, "kvrm_prepare"},
+                                       std::pair{&decode, "kvrm_decode"}, std::pair{&serve, "kvrm_serve"}}) {
+    auto found = kernel.module.function(name);
     if (!found) return found.error();
     *function = std::move(*found);
   }
   const unsigned shared = kBlockThreads * resident_bytes();
-  if (auto set = gpu->run.set_dynamic_shared(shared); !set) return set.error();
-  auto blocks = gpu->run.blocks_per_multiprocessor(kBlockThreads, shared);
-  if (!blocks) return blocks.error();
-  if (*blocks < 1) return Error{"the kernel does not fit on this GPU: too little shared memory or too few registers"};
-  auto singles = gpu->run.blocks_per_multiprocessor(32, single_bytes());
+  if (auto set = run.set_dynamic_shared(shared); !set) return set.error();
+  auto fitting = run.blocks_per_multiprocessor(kBlockThreads, shared);
+  if (!fitting) return fitting.error();
+  if (*fitting < 1) return Error{"the kernel does not fit on this GPU: too little shared memory or too few registers"};
+  auto singles = run.blocks_per_multiprocessor(32, single_bytes());
   if (!singles) return singles.error();
   const auto everywhere = [&](int count) {
-    return static_cast<unsigned>(count * gpu->context->properties().multiprocessors);
+    return static_cast<unsigned>(count * context->properties().multiprocessors);
   };
-  gpu->blocks = everywhere(*blocks);
-  gpu->single_warps = std::max(everywhere(*singles), gpu->warps());
+  blocks = everywhere(*fitting);
+  single_warps = std::max(everywhere(*singles), warps());
+  return {};
+}
+
+Result<GpuPointer> Gpu::with_regions(const std::string& ptx) const {
+  const Properties& device = context->properties();
+  const auto linkable = linkable_for(device.compute_major, device.compute_minor);
+  if (!linkable) {
+    return Error{"this build has no kernel for sm_" + std::to_string(device.compute()) +
+                 " that code can be linked to (KVRM_LINKABLE)"};
+  }
+  auto cubin = link_ptx(*context, *linkable, std::as_bytes(std::span(ptx)), kernel_registers());
+  if (!cubin) return cubin.error();
+  auto module = Module::load(context, *cubin);
+  if (!module) return module.error();
+  auto gpu = std::make_shared<Gpu>();
+  gpu->context = context;
+  gpu->kernel = {*std::move(module), CodeSource::kCompiled};
+  if (auto taken = gpu->take_functions(); !taken) return taken.error();
+  auto table = gpu->kernel.module.global("kvrm_regions");
+  if (!table) return table.error();
+  gpu->regions.resize(table->size / sizeof(u64));
+  auto stream = Stream::create(context);
+  if (!stream) return stream.error();
+  if (auto done = stream->download(gpu->regions.data(), table->address, table->size); !done) return done.error();
+  if (auto done = stream->wait(); !done) return done.error();
   return GpuPointer(std::move(gpu));
 }
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "base/types.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/module_cache.h"
 
@@ -17,8 +20,14 @@ struct Gpu {
 
   static constexpr unsigned kBlockThreads = 128;
   static Result<std::shared_ptr<const Gpu>> open(int ordinal, const ProgressCallback& progress = {});
+  // The same GPU with translated code linked to the kernel; the text holds a table of functions, kvrm_regions.
+  Result<std::shared_ptr<const Gpu>> with_regions(const std::string& ptx) const;
+  std::vector<u64> regions;  // the functions of that table
   unsigned warps() const { return blocks * (kBlockThreads / 32); }
   unsigned most_lanes() const { return blocks * kBlockThreads; }  // that run at the same time
+
+ private:
+  Result<void> take_functions();
 };
 using GpuPointer = std::shared_ptr<const Gpu>;
 

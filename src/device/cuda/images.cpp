@@ -1,8 +1,8 @@
 #include "device/cuda/images.h"
 
 // device/cuda/images.inc is written by CMake: KVRM_PTX(path) and KVRM_CUBIN(compute capability, path) for what was
-// built of the kernel, KVRM_CHECK_PTX(path) for check_dispatch.cpp; or KVRM_NO_PTX(why). The assembler copies the files
-// in.
+// built of the kernel, KVRM_LINKABLE(compute capability, path) for relocatable cubins, KVRM_CHECK_PTX(path) for
+// check_dispatch.cpp; or KVRM_NO_PTX(why). The assembler copies the files in.
 #define KVRM_EMBED(symbol, path)                                                                                \
   asm(".pushsection .rodata.kvrm_gpu,\"a\",@progbits\n.balign 64\n.hidden " symbol "_begin\n.globl " symbol     \
       "_begin\n" symbol "_begin:\n.incbin \"" path "\"\n.hidden " symbol "_end\n.globl " symbol "_end\n" symbol \
@@ -18,6 +18,9 @@
 #define KVRM_CUBIN(compute, path)              \
   KVRM_EMBED("kvrm_gpu_cubin_" #compute, path) \
   KVRM_DECLARE(kvrm_gpu_cubin_##compute)
+#define KVRM_LINKABLE(compute, path)              \
+  KVRM_EMBED("kvrm_gpu_linkable_" #compute, path) \
+  KVRM_DECLARE(kvrm_gpu_linkable_##compute)
 #define KVRM_CHECK_PTX(path)             \
   KVRM_EMBED("kvrm_gpu_check_ptx", path) \
   KVRM_DECLARE(kvrm_gpu_check_ptx)
@@ -25,12 +28,14 @@
 #undef KVRM_NO_PTX
 #undef KVRM_PTX
 #undef KVRM_CUBIN
+#undef KVRM_LINKABLE
 #undef KVRM_CHECK_PTX
 
 namespace kvrm::device::cuda {
 namespace {
 
 constexpr int kCheck = -1;
+constexpr int kLinkable = 1000;  // is added to the compute capability
 
 struct Image {
   int compute;  // 0 for PTX, kCheck for the other module
@@ -43,6 +48,8 @@ const Image kImages[] = {
 #define KVRM_NO_PTX(why) {0, nullptr, nullptr, why},
 #define KVRM_PTX(path) {0, kvrm_gpu_ptx_begin, kvrm_gpu_ptx_end, ""},
 #define KVRM_CUBIN(compute, path) {compute, kvrm_gpu_cubin_##compute##_begin, kvrm_gpu_cubin_##compute##_end, ""},
+#define KVRM_LINKABLE(compute, path) \
+  {kLinkable + (compute), kvrm_gpu_linkable_##compute##_begin, kvrm_gpu_linkable_##compute##_end, ""},
 #define KVRM_CHECK_PTX(path) {kCheck, kvrm_gpu_check_ptx_begin, kvrm_gpu_check_ptx_end, ""},
 #include "device/cuda/images.inc"
 };
@@ -58,12 +65,22 @@ std::span<const std::byte> check_ptx() {
   return {};
 }
 
-std::optional<std::span<const std::byte>> cubin_for(int major, int minor) {
+namespace {
+std::optional<std::span<const std::byte>> image_for(int compute) {
   for (const Image& image : kImages) {
-    if (image.compute != 0 && image.compute == major * 10 + minor) return std::span(image.begin, image.end);
+    if (image.compute != 0 && image.compute == compute) return std::span(image.begin, image.end);
   }
   return std::nullopt;
 }
+}  // namespace
+
+std::optional<std::span<const std::byte>> cubin_for(int major, int minor) { return image_for(major * 10 + minor); }
+
+std::optional<std::span<const std::byte>> linkable_for(int major, int minor) {
+  return image_for(kLinkable + major * 10 + minor);
+}
+
+unsigned kernel_registers() { return KVRM_KERNEL_REGISTERS; }
 
 Error no_code_error() { return Error{std::string("this build has no GPU code: ") + kImages[0].reason}; }
 

@@ -15,6 +15,10 @@ std::span<const std::byte> ptx();
 std::span<const std::byte> check_ptx();
 // The cubin for exactly this compute capability, if it was built.
 std::optional<std::span<const std::byte>> cubin_for(int major, int minor);
+// The same as a relocatable cubin, to be linked with translated code.
+std::optional<std::span<const std::byte>> linkable_for(int major, int minor);
+// Registers of a thread that the kernel was assembled for.
+unsigned kernel_registers();
 // What to say when ptx() is empty.
 Error no_code_error();
 

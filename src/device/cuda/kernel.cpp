@@ -24,6 +24,7 @@ class LanesTogether {
     const u32 first = static_cast<u32>(__builtin_ctz(mask_));
     return warp::all(mask_, inside && key == warp::shuffle(mask_, key, first));
   }
+  KVRM_INLINE u32 least(u32 value) const { return warp::reduce_min(mask_, value); }
 
  private:
   u32 mask_;
@@ -35,6 +36,7 @@ class LaneAlone {
   KVRM_INLINE explicit LaneAlone(u32) {}
   KVRM_INLINE bool any(bool condition) const { return condition; }
   KVRM_INLINE bool agree(bool inside, u32) const { return inside; }
+  KVRM_INLINE u32 least(u32 value) const { return value; }
 };
 
 class GpuWarp {
@@ -74,6 +76,10 @@ struct SharedHome {
   KVRM_INLINE memory::KnownPages* pages() const {
     return (memory::KnownPages*)(KVRM_SHARED memory::KnownPages*)&kvrm_resident[thread].pages;
   }
+  KVRM_INLINE interpreter::RegionEnd run_region(kvrm::u64 code, u32 budget) const {
+    const auto run = reinterpret_cast<interpreter::RegionEnd (*)(u32, u32)>(code);
+    return run(static_cast<u32>((kvrm::u64)(KVRM_SHARED u8*)&kvrm_resident[thread]), budget);
+  }
 };
 
 }  // namespace
@@ -102,13 +108,15 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_prepare(const Launch* launch)
   if (lane == 0 && sync::kHasExchange16) launch->world->common_locks = nullptr;
 }
 
-// Before the first launch: every word that may be code, and then how far each runs straight on. Later nobody writes
-// there, so lanes need not agree who does.
+// Before the first launch: every word that may be code, then where regions begin, and then how far each word runs
+// straight on. While lanes run nobody writes there, so they need not agree who does.
 extern "C" __attribute__((nvptx_kernel)) void kvrm_decode(const Launch* launch, u32 pass) {
   const kvrm::u64 step = kvrm::u64{warp::blocks()} * warp::block_size();
   for (kvrm::u64 i = warp::block() * warp::block_size() + warp::thread(); i < launch->image_bytes / 4; i += step) {
     if (pass == 0) {
       decode_image_word(*launch, i);
+    } else if (pass == 1) {
+      if (i < launch->region_count) place_region(*launch, static_cast<u32>(i));
     } else {
       launch->decoded[i].straight = interpreter::straight_words(launch->decoded, i, launch->image_bytes / 4);
     }

@@ -71,6 +71,7 @@ Result<void> LaneSet::allocate() {
   // As few lanes in a warp as the GPU has room for: lanes that share a warp wait for each other when they diverge.
   while (group_shift_ < 5 && (plan_.lanes >> group_shift_ > warps() || 1u << group_shift_ < plan_.lanes_per_warp))
     ++group_shift_;
+  most_blocks_ = group_shift_ == 0 ? gpu_->single_warps : gpu_->blocks;
   groups_ = static_cast<u32>(divided_up(plan_.lanes, u64{1} << group_shift_));
   padded_lanes_ = groups_ << group_shift_;
   area_capacity_ = std::max(plan_.most_areas + memory::Areas::kMostGrowth,
@@ -185,6 +186,10 @@ lanes::Launch LaneSet::describe() const {
   launch.images = reinterpret_cast<const u8*>(images_.address());
   launch.image_bytes = image_bytes_;
   launch.decoded = reinterpret_cast<interpreter::WordEntry*>(decoded_.address());
+  launch.regions =
+      region_count_ == 0 ? nullptr : reinterpret_cast<const interpreter::LaneRegion*>(regions_.address());
+  launch.region_count = region_count_;
+  launch.heat = reinterpret_cast<u32*>(heat_.address());
   launch.far_pages = reinterpret_cast<memory::LaneTranslation*>(far_pages_.address());
   launch.far_slots = far_slots_;
   launch.router = plan_.router;
@@ -270,16 +275,48 @@ Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput
     if (!finished) return finished.error();
     finished_ = std::move(*finished);
   }
+  region_count_ = 0;
+  heat_ = DeviceBuffer();
+  return decode();
+}
+
+Result<void> LaneSet::decode() {
   const lanes::Launch launch = describe();
   if (auto done = upload(launch_.address(), &launch, sizeof(launch)); !done) return done;
   constexpr unsigned kThreads = 256;
-  const unsigned most = 8 * static_cast<unsigned>(context->properties().multiprocessors);
+  const unsigned most = 8 * static_cast<unsigned>(gpu_->context->properties().multiprocessors);
   const unsigned blocks = static_cast<unsigned>(std::clamp<u64>(divided_up(image_bytes_ / 4, kThreads), 1, most));
-  for (const u32 pass : {0u, 1u}) {
+  for (const u32 pass : {0u, 1u, 2u}) {
     if (auto done = gpu_->decode.launch(stream_, {.grid = blocks, .block = kThreads}, launch_.address(), pass); !done)
       return done;
   }
   return stream_.wait();
+}
+
+Result<void> LaneSet::take_regions(GpuPointer gpu, std::span<const Region> regions) {
+  std::vector<interpreter::LaneRegion> list;
+  for (const Region& region : regions) {
+    const u64 code = region.function < gpu->regions.size() ? gpu->regions[region.function] : 0;
+    if (code != 0) list.push_back({code, region.start, region.words, region.entry});
+  }
+  if (auto done = put(regions_, list, "the translated regions"); !done) return done;
+  region_count_ = static_cast<u32>(list.size());
+  gpu_ = std::move(gpu);
+  return decode();
+}
+
+Result<std::vector<u32>> LaneSet::heat() {
+  std::vector<u32> counts(image_bytes_ / 4);
+  const u64 bytes = counts.size() * sizeof(u32);
+  if (heat_.size() == bytes) {
+    if (auto done = stream_.download(counts.data(), heat_.address(), bytes); !done) return done.error();
+    if (auto done = stream_.wait(); !done) return done.error();
+  } else if (auto done = grow(heat_, bytes, "the places where lanes are found"); !done) {
+    return done.error();
+  }
+  if (auto done = stream_.fill(heat_.address(), 0, bytes); !done) return done.error();
+  if (auto done = stream_.wait(); !done) return done.error();
+  return counts;
 }
 
 bool LaneSet::drain_output(u64 until) {
@@ -379,8 +416,7 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   // Few lanes spread over the multiprocessors, many fill them.
   const unsigned threads = group_shift_ == 0 ? 32 : Gpu::kBlockThreads;
   const unsigned shared = group_shift_ == 0 ? single_bytes() : threads * resident_bytes();
-  const unsigned blocks =
-      std::min(static_cast<unsigned>(divided_up(groups_, threads / 32)), group_shift_ == 0 ? warps() : gpu_->blocks);
+  std::chrono::milliseconds slice = run.slice;
   hooks_ = &hooks;
   // What a lane wrote itself comes before what the host does for it.
   Service service(host_mailbox(), hooks.serve,
@@ -390,10 +426,23 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   do {
     *unfinished_word() = 0;
     ++launches_;
+    const unsigned blocks = std::min({static_cast<unsigned>(divided_up(groups_, threads / 32)), most_blocks_,
+                                      group_shift_ == 0 ? gpu_->single_warps : gpu_->blocks});
     ran = gpu_->run.launch(stream_, {.grid = blocks, .block = threads, .shared_bytes = shared}, launch_.address());
-    if (ran) ran = watch(hooks, service, run.slice, seen);
+    if (ran) ran = watch(hooks, service, slice, seen);
     if (!ran || *unfinished_word() == 0) break;
     *control_word() &= ~u32{lanes::kPause};
+    if (hooks.paused) {
+      auto next = hooks.paused();
+      ran = next ? Result<void>() : next.error();
+      if (!ran) break;
+      slice = next->time;
+      launch.turn = next->turn;
+      const lanes::Launch now = describe();
+      launch.regions = now.regions;
+      launch.region_count = now.region_count;
+      launch.heat = now.heat;
+    }
     launch.resume = 1;
     ran = upload(launch_.address(), &launch, sizeof(launch));
   } while (ran);

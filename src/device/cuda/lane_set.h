@@ -42,6 +42,10 @@ class LaneSet {
   // What the lanes of later launches begin with; before the first launch, or when no lane is to go on.
   Result<void> place(const StartSet& starts, std::span<const LaneJobInput> jobs);
 
+  struct Slice {
+    std::chrono::milliseconds time;  // the most it may take; 0: no limit
+    u32 turn;
+  };
   struct Run {
     u64 budget = ~u64{0};
     bool meet = true;
@@ -56,10 +60,25 @@ class LaneSet {
     std::function<void(std::span<const u32>)> finished;  // numbers of jobs whose ends can be read
     std::function<void(u64)> progress;                   // instructions of this launch so far
     const std::atomic<bool>* cancel = nullptr;
+    // A slice is over and not all lanes have stopped: how the next one is to be.
+    std::function<Result<Slice>()> paused;
   };
   // One launch, or with slices as many as it takes. Returns when every lane has stopped; an error means that the device
   // failed.
   Result<void> run(const Run& run, const Hooks& hooks);
+  // Between launches: the lanes go on with translated code. For each region its function's number in the GPU's table,
+  // and where it is.
+  struct Region {
+    u32 function;
+    u64 start;  // of the code it lies in, as find_window() gives it
+    u32 words;
+    u32 entry;  // of its head
+  };
+  Result<void> take_regions(GpuPointer gpu, std::span<const Region> regions);
+  // How often lanes were found at each word of the images since the last time; counts from the first call on.
+  Result<std::vector<u32>> heat();
+  bool alone() const { return group_shift_ == 0; }
+
   // Of a job, or of a lane after a launch with orders.
   const lanes::JobEnd& end(u32 number) const { return ends_[number]; }
   // Everything lanes have written so far goes to the output hook. For handlers that write themselves.
@@ -81,6 +100,7 @@ class LaneSet {
   unsigned warps() const { return group_shift_ == 0 ? gpu_->single_warps : gpu_->warps(); }
   Result<void> allocate();
   Result<void> prepare();
+  Result<void> decode();
   // What the host has seen of a run.
   struct Seen {
     u32 ends = 0;
@@ -101,14 +121,16 @@ class LaneSet {
 
   GpuPointer gpu_;
   Plan plan_;
+  unsigned most_blocks_ = 0;  // that the tables of the lanes that run have room for
   u32 group_shift_ = 0, padded_lanes_ = 0, groups_ = 0, area_capacity_ = 0, directory_slots_ = 0, far_slots_ = 0;
   Stream stream_, copies_;
   // On the device: what stays, and what comes with place().
   DeviceBuffer lanes_, world_, frames_, frame_links_, tables_, table_links_, directories_, areas_, far_pages_, zeros_,
       counters_, locks_, orders_, launch_;
-  DeviceBuffer images_, decoded_, pages_, starts_, start_areas_, start_pages_, names_, jobs_, inputs_, job_ends_;
+  DeviceBuffer images_, decoded_, pages_, starts_, start_areas_, start_pages_, names_, jobs_, inputs_, job_ends_, regions_,
+      heat_;
   u64 image_bytes_ = 0;
-  u32 job_count_ = 0;
+  u32 job_count_ = 0, region_count_ = 0;
   // Pinned.
   PinnedBuffer flags_, slots_, ring_, words_, progress_, finished_;
   std::vector<lanes::JobEnd> ends_;

@@ -268,7 +268,15 @@ Result<void> Function::launch_with(const Stream& stream, const LaunchShape& shap
                                    shape.shared_bytes, stream.handle(), parameters, no_extra);
 }
 
-Result<std::vector<std::byte>> compile_ptx(const Context& context, std::span<const std::byte> ptx) {
+namespace {
+
+struct LinkInput {
+  JitInput type;
+  std::span<const std::byte> bytes;
+};
+
+Result<std::vector<std::byte>> link_inputs(const Context& context, std::span<const LinkInput> inputs,
+                                           unsigned registers) {
   ErrorLog log;
   LinkHandle link = nullptr;
   auto done = context.attempt("starting the driver's compiler", &Api::cuLinkCreate_v2, log.count(), log.options(),
@@ -276,12 +284,17 @@ Result<std::vector<std::byte>> compile_ptx(const Context& context, std::span<con
   if (!done) return done.error();
   void* cubin = nullptr;
   std::size_t size = 0;
-  JitOption* const no_options = nullptr;
-  void** const no_values = nullptr;
-  // The driver only reads, and wants the zero byte counted.
-  void* const text = const_cast<std::byte*>(ptx.data());
-  done = context.attempt("compiling the GPU code", &Api::cuLinkAddData_v2, link, JitInput::kPtx, text, ptx.size() + 1,
-                         "kvrm kernel", 0U, no_options, no_values);
+  JitOption limit = JitOption::kMaxRegisters;
+  void* value = reinterpret_cast<void*>(std::uintptr_t{registers});
+  for (const LinkInput& input : inputs) {
+    // The driver only reads, and wants the zero byte of a text counted.
+    const bool is_text = input.type == JitInput::kPtx;
+    void* const bytes = const_cast<std::byte*>(input.bytes.data());
+    done = context.attempt("compiling the GPU code", &Api::cuLinkAddData_v2, link, input.type, bytes,
+                           input.bytes.size() + is_text, "kvrm kernel", is_text && registers != 0 ? 1U : 0U, &limit,
+                           &value);
+    if (!done) break;
+  }
   if (done) done = context.attempt("compiling the GPU code", &Api::cuLinkComplete, link, &cubin, &size);
   std::vector<std::byte> result;
   if (done) {
@@ -291,6 +304,19 @@ Result<std::vector<std::byte>> compile_ptx(const Context& context, std::span<con
   context.call(&Api::cuLinkDestroy, link);
   if (!done) return log.with(done.error());
   return result;
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> compile_ptx(const Context& context, std::span<const std::byte> ptx) {
+  const LinkInput input{JitInput::kPtx, ptx};
+  return link_inputs(context, {&input, 1}, 0);
+}
+
+Result<std::vector<std::byte>> link_ptx(const Context& context, std::span<const std::byte> cubin,
+                                        std::span<const std::byte> ptx, unsigned registers) {
+  const LinkInput inputs[] = {{JitInput::kCubin, cubin}, {JitInput::kPtx, ptx}};
+  return link_inputs(context, inputs, registers);
 }
 
 }  // namespace kvrm::device::cuda

@@ -99,4 +99,21 @@ StartSet::Placed StartSet::placed_at(const Bases& bases) const {
   return placed;
 }
 
+std::vector<StartSet::SharedCode> StartSet::shared_code() const {
+  std::map<std::pair<u64, u64>, SharedCode> found;  // by where it is shown and what is shown
+  for (const Planned& planned : starts_) {
+    if (planned.contents.common) continue;
+    for (const auto& area : planned.contents.areas) {
+      if (!area.image || (area.protection & (memory::kExecute | memory::kWrite)) != memory::kExecute) continue;
+      const u64 offset = image_offsets_.at(area.image.get()) + area.offset;
+      const auto* words = reinterpret_cast<const u32*>(area.image->page(0) + area.offset);
+      found.emplace(std::pair(area.start, offset),
+                    SharedCode{area.start, offset, std::span(words, (area.end - area.start) / 4)});
+    }
+  }
+  std::vector<SharedCode> codes;
+  for (const auto& [key, code] : found) codes.push_back(code);
+  return codes;
+}
+
 }  // namespace kvrm::device::cuda

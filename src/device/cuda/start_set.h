@@ -48,6 +48,14 @@ class StartSet {
   };
   Placed placed_at(const Bases& bases) const;
 
+  // Code of the images that lanes begin with and cannot write, as they will see it.
+  struct SharedCode {
+    u64 start;
+    u64 offset;  // in the bytes of all images
+    std::span<const u32> words;
+  };
+  std::vector<SharedCode> shared_code() const;
+
   const std::vector<std::shared_ptr<const memory::Image>>& images() const { return images_; }
   u64 image_bytes() const { return image_bytes_; }  // of all images, one after the other
   const std::vector<u8>& page_bytes() const { return page_bytes_; }

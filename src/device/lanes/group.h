@@ -68,6 +68,29 @@ inline void decode_image_word(const Launch& launch, u64 index) {
   interpreter::store_entry(&launch.decoded[index], decode_word(launch, word, index * 4));
 }
 
+// The words where regions begin, once all are decoded.
+inline void place_region(const Launch& launch, u32 number) {
+  interpreter::WordEntry& entry = launch.decoded[launch.regions[number].entry];
+  entry.handler = interpreter::kHandleRegion;
+  entry.operands = number;
+}
+
+// The region that begins at an entry, if there is one for this window.
+inline const interpreter::LaneRegion* find_region(const Launch& launch, const interpreter::CodeWindow& window, u32 at) {
+  if (!launch.regions) return nullptr;
+  const interpreter::WordEntry entry = interpreter::load_entry(window.entries + at);
+  if (entry.handler != interpreter::kHandleRegion) return nullptr;
+  const interpreter::LaneRegion& region = launch.regions[entry.operands];
+  return region.start == window.start && region.words == window.words ? &region : nullptr;
+}
+
+// Where a lane stands when its turn is over: what it runs most is found there most.
+inline void note_place(const Launch& launch, const interpreter::CodeWindow& window, u64 pc) {
+  const u64 index = static_cast<u64>(window.entries - launch.decoded) + (pc - window.start) / 4;
+  if (pc - window.start >= u64{window.words} * 4 || index >= launch.image_bytes / 4) return;
+  (void)sync::add<sync::kRelaxed, sync::kDevice>(&launch.heat[index], 1u);
+}
+
 // The first look at a lane's record: nothing is in it yet.
 inline void prepare_lane(const Launch& launch, u32 number) {
   Lane& lane = launch.lanes[number];
@@ -176,9 +199,16 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
             u32 at = static_cast<u32>(index);
             bool go_on = true;
             while (go_on) {
-              const interpreter::TurnEnd end =
-                  interpreter::run_turn<Together>(home, window.start, window.words, window.entries, at,
-                                                  common_turn - ran, choice.from, choice.until, choice.lanes);
+              // In a region lanes may part; each has its own count then.
+              const u32 most = together.least(common_turn - ran);
+              interpreter::TurnEnd end;
+              if (const auto* region = find_region(launch, window, at)) {
+                const interpreter::RegionEnd left = home.run_region(region->code, most);
+                end = {left.trap, most - left.left};
+              } else {
+                end = interpreter::run_turn<Together>(home, window.start, window.words, window.entries, at, most,
+                                                      choice.from, choice.until, choice.lanes);
+              }
               trap = end.trap;
               ran += end.retired;
               cpu.clock_ns += end.retired;
@@ -211,6 +241,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
           }
           retired += ran;
           left -= ran;
+          if (launch.heat && trap == Trap::kNone && lane.space.lane == choice.leader) note_place(launch, window, cpu.pc);
         }
         if (trap != Trap::kNone) {
           with_attendant([&] { attendant.trapped(trap); });
@@ -221,7 +252,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
           with_attendant([&] { attendant.stop({StopKind::kBudget, Trap::kNone, 0, 0}); });
         }
       }
-      since_poll += warp.shuffle(ran, choice.leader) + 1;
+      since_poll += ~warp.reduce_min(~ran) + 1;  // the most of all
     }
 
     if (since_poll >= launch.turn) {

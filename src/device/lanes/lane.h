@@ -6,6 +6,7 @@
 #include "device/lanes/mailbox.h"
 #include "device/lanes/output_ring.h"
 #include "dispatch/router.h"
+#include "interpreter/lane_region.h"
 #include "interpreter/word_entry.h"
 #include "linux/lane_process.h"
 #include "memory/lane_memory_map.h"
@@ -134,6 +135,10 @@ struct Launch {
   const u8* images;
   u64 image_bytes;
   interpreter::WordEntry* decoded;
+  // Translated code, and how often a lane stood at each word when its turn was over. Either may be null.
+  const interpreter::LaneRegion* regions;
+  u32 region_count;
+  u32* heat;
   // For each group that runs at the same time, slots for its lanes, interleaved (memory::KnownPages).
   memory::LaneTranslation* far_pages;
   u32 far_slots;

@@ -1,0 +1,24 @@
+// Translated code that the loop for very many lanes comes upon. Freestanding.
+#pragma once
+
+#include "base/cpu.h"
+
+namespace kvrm::interpreter {
+
+// A region takes the place of the word at its head: that word's entry has the handler kHandleRegion and the region's
+// number. It may run only in the window it was made for, all of whose code it knows.
+struct LaneRegion {
+  u64 code;     // a function: RegionEnd code(u32 lane, u32 budget), the lane being its ResidentLane in shared memory
+  u64 start;    // of the window
+  u32 words;    // of the window
+  u32 entry;    // of the head, among all decoded words
+};
+
+// Why it was left. What the budget has lost has retired. With a trap the instruction at pc is not done; without one,
+// and with the whole budget left, the region did not begin.
+struct RegionEnd {
+  Trap trap;
+  u32 left;
+};
+
+}  // namespace kvrm::interpreter

@@ -1,0 +1,51 @@
+// What lanes on a GPU run as translated code: chooses regions where the lanes were found, and makes PTX of them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+
+namespace kvrm::translator {
+
+// Code that many lanes share and none can write.
+struct SharedCode {
+  u64 start = 0;                // guest address
+  std::span<const u32> words;
+  u32 entry = 0;                // the first word's number among all such words
+};
+
+struct GpuLimits {
+  u32 blocks = 48, words = 256, calls = 3;  // of a region
+  u32 regions = 32;
+};
+
+// A region's head.
+struct GpuHead {
+  u64 address;
+  u32 code;   // which SharedCode
+  u32 entry;  // the word's number
+};
+
+struct GpuTranslation {
+  std::string ptx;              // with a table of functions, kvrm_regions, one for each head; some may be null
+  std::vector<GpuHead> heads;
+  u64 words = 0;                // of guest code, with repetitions
+};
+
+class GpuTranslator {
+ public:
+  // Null, and why, if this build has no translator.
+  static std::unique_ptr<GpuTranslator> create(const GpuLimits& limits, std::string& error);
+  virtual ~GpuTranslator() = default;
+
+  // Chooses heads, the hottest first; `heat` says for each word how often lanes were found there. True if there are new
+  // ones.
+  virtual bool choose(std::span<const SharedCode> codes, std::span<const u32> heat) = 0;
+  // What has been chosen so far. `alone`: for lanes that have their warp for themselves. Empty if it failed.
+  virtual GpuTranslation translate(bool alone) = 0;
+};
+
+}  // namespace kvrm::translator
