@@ -29,7 +29,8 @@ bool is_wanted() {
 }  // namespace
 
 Result<std::unique_ptr<GpuRegions>> GpuRegions::create(const Options& options) {
-  if (options.engine == Engine::kInterpreter || options.common_memory || !is_wanted()) return std::unique_ptr<GpuRegions>();
+  if (options.engine == Engine::kInterpreter || options.common_memory || !is_wanted())
+    return std::unique_ptr<GpuRegions>();
   std::string error;
   auto translator = translator::GpuTranslator::create({}, error);
   if (!translator) return Error{error};

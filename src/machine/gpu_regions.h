@@ -1,5 +1,5 @@
-// Translated code for lanes on a GPU: finds out in short launches where the lanes are, translates that, and lets them go
-// on with it.
+// Translated code for lanes on a GPU: finds out in short launches where the lanes are, translates that, and lets them
+// go on with it.
 #pragma once
 
 #include <chrono>

@@ -84,8 +84,7 @@ struct GpuCompiler::Parts {
     return true;
   }
 
-  std::unique_ptr<llvm::Module> module_of(std::span<const GpuRegion> regions, bool alone,
-                                          std::vector<bool>& made) {
+  std::unique_ptr<llvm::Module> module_of(std::span<const GpuRegion> regions, bool alone, std::vector<bool>& made) {
     auto module = std::make_unique<llvm::Module>("regions", library->context());
     module->setDataLayout(library->module().getDataLayout());
     module->setTargetTriple(library->module().getTargetTriple());

@@ -42,8 +42,8 @@ GpuFrame::GpuFrame(const Plan& plan, bool alone) : alone_(alone) {
 FrameStart GpuFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name, u64 /*head*/) {
   llvm::LLVMContext& context = module.getContext();
   auto* end = llvm::StructType::get(builder.getInt32Ty(), builder.getInt32Ty());
-  auto* type = llvm::FunctionType::get(
-      end, {llvm::PointerType::get(context, kSharedSpace), builder.getInt32Ty()}, false);
+  auto* type =
+      llvm::FunctionType::get(end, {llvm::PointerType::get(context, kSharedSpace), builder.getInt32Ty()}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
   function_->setDoesNotThrow();
   function_->addParamAttr(0, llvm::Attribute::NoAlias);
@@ -60,9 +60,7 @@ Value* GpuFrame::at(llvm::IRBuilder<>& builder, u64 offset) {
 
 u64 GpuFrame::links_size() const { return sizeof(LaneLinks); }
 
-u32 GpuFrame::links_of(u32 word) {
-  return static_cast<u32>(std::ranges::find(bases_, base_of(word)) - bases_.begin());
-}
+u32 GpuFrame::links_of(u32 word) { return static_cast<u32>(std::ranges::find(bases_, base_of(word)) - bases_.begin()); }
 
 void GpuFrame::fill_links(llvm::IRBuilder<>& builder, Value* links) {
   const auto set = [&](u64 offset, Value* value) {

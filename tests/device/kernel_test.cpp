@@ -1,6 +1,8 @@
 // The kernel's own code on simulated warps against the CPU's interpreter, lane by lane.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "../machine/words.h"
 #include "interpreter/interpreter.h"
 #include "kvrm/models.h"
@@ -57,11 +59,26 @@ bool has_fault_address(Trap trap) {
          trap == Trap::kPcAlignment || trap == Trap::kOutOfMemory || trap == Trap::kHalt || trap == Trap::kBreakpoint;
 }
 
+// Regions of random size at random places of the code.
+std::vector<SimulatedRegion> random_regions(Random& random, const cuda::StartSet::SharedCode& code, u32 count) {
+  std::size_t words = code.words.size();
+  while (words > 1 && code.words[words - 1] == 0) --words;
+  std::set<u64> heads;
+  for (u32 i = 0; i < count; ++i) heads.insert(below(random, words));
+  std::vector<SimulatedRegion> regions;
+  for (const u64 head : heads) {
+    const auto part = code.words.subspan(head, std::min<u64>(1 + below(random, 12), words - head));
+    regions.push_back({code.start + head * 4, {part.begin(), part.end()}});
+  }
+  return regions;
+}
+
 // Runs machines on a simulated device and on the CPU, in launches of random length, and compares after each. Until all
 // have stopped, or for kMost instructions.
 constexpr u64 kMost = 20000;
+u64 retired_in_regions = 0;
 void compare(const SimulatedDevice::Plan& plan, SimulatedDevice::Run run, const Build& build, u64 most_budget,
-             u64 seed) {
+             u64 seed, u32 regions = 0) {
   SimulatedDevice device(plan);
   cuda::StartSet starts;
   std::vector<SimulatedDevice::Job> jobs;
@@ -76,6 +93,9 @@ void compare(const SimulatedDevice::Plan& plan, SimulatedDevice::Run run, const 
   for (Machine& machine : here) engines.push_back(std::make_unique<interpreter::Interpreter>(*machine.space));
 
   Random random(seed);
+  if (regions != 0) {
+    for (const auto& code : starts.shared_code()) device.take_regions(code, random_regions(random, code, regions));
+  }
   const std::atomic<bool> never = false;
   run.orders.assign(device.lane_count(), Order::kBegin);
   std::vector<bool> stopped(device.lane_count());
@@ -108,6 +128,7 @@ void compare(const SimulatedDevice::Plan& plan, SimulatedDevice::Run run, const 
     }
     if (!any) break;
   }
+  retired_in_regions += device.retired_in_regions();
   for (u32 i = 0; i < device.lane_count(); ++i) {
     EXPECT_EQ(test::describe(LaneGuestMemory(device.lane(i).space)), test::describe(*here[i].space)) << "lane " << i;
   }
@@ -146,7 +167,7 @@ Build random_machines(u64 seed, Code code, bool same_data) {
   };
 }
 
-void run_random_programs(Lanes kind, u32 group_shift, u32 groups, u64 first, u64 count) {
+void run_random_programs(Lanes kind, u32 group_shift, u32 groups, u64 first, u64 count, u32 regions = 0) {
   for (u64 seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -157,7 +178,8 @@ void run_random_programs(Lanes kind, u32 group_shift, u32 groups, u64 first, u64
     run.turn = below(random, 2) == 0 ? 1 + u32(below(random, 40)) : 8192;
     run.meet = below(random, 4) != 0;
     const u64 budget = below(random, 2) == 0 ? 200 + below(random, 1000) : 100000;
-    compare(plan, run, random_machines(seed, Code(below(random, 3)), below(random, 4) == 0), budget, seed);
+    compare(plan, run, random_machines(seed, Code(below(random, 3)), below(random, 4) == 0), budget, seed,
+            regions);
     if (testing::Test::HasFatalFailure() || testing::Test::HasNonfatalFailure()) return;
   }
 }
@@ -168,6 +190,16 @@ TEST(Kernel, RandomProgramsOnFourLanes) { run_random_programs(Lanes::kFibers, 2,
 TEST(Kernel, RandomProgramsOnEightLanes) { run_random_programs(Lanes::kFibers, 3, 1, 8000, 30); }
 TEST(Kernel, RandomProgramsOnAWholeWarp) { run_random_programs(Lanes::kFibers, 5, 1, 32000, 4); }
 TEST(Kernel, RandomProgramsOnThreads) { run_random_programs(Lanes::kThreads, 2, 1, 5000, 3); }
+
+// The same with parts of the program in regions: counts, budgets, faults and parted lanes stay exact.
+void run_with_regions(u32 group_shift, u32 groups, u64 first, u64 count) {
+  retired_in_regions = 0;
+  run_random_programs(Lanes::kFibers, group_shift, groups, first, count, 100);
+  EXPECT_GT(retired_in_regions, 1000u);
+}
+TEST(Kernel, RegionsOnOneLane) { run_with_regions(0, 3, 11000, 40); }
+TEST(Kernel, RegionsOnFourLanes) { run_with_regions(2, 2, 14000, 40); }
+TEST(Kernel, RegionsOnAWholeWarp) { run_with_regions(5, 1, 42000, 4); }
 
 // A network routes the words, once or whenever they run: the lanes end as the table's do on the CPU.
 TEST(Kernel, NeuralDispatch) {

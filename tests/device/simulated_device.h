@@ -14,6 +14,7 @@
 #include "device/cuda/start_set.h"
 #include "simulated.h"
 #include "simulated_kernel.h"
+#include "simulated_region.h"
 
 namespace kvrm::device::test {
 
@@ -149,6 +150,24 @@ class SimulatedDevice {
     simulate_decode(launch_);
   }
 
+  // After place(): these stand in for the words of the image at `offset`, which lanes see at `start`.
+  void take_regions(const cuda::StartSet::SharedCode& code, std::vector<SimulatedRegion> regions) {
+    regions_ = std::move(regions);
+    region_list_.clear();
+    for (const SimulatedRegion& region : regions_) {
+      region_list_.push_back({reinterpret_cast<u64>(&region), code.start, u32(code.words.size()),
+                              u32((code.offset + region.head - code.start) / 4)});
+    }
+    heat_.assign(image_bytes_ / 4, 0);
+    describe();
+    simulate_decode(launch_);
+  }
+  u64 retired_in_regions() const {
+    u64 sum = 0;
+    for (const SimulatedRegion& region : regions_) sum += region.retired;
+    return sum;
+  }
+
   struct Run {
     Lanes kind = Lanes::kFibers;
     u64 seed = 1;
@@ -242,6 +261,9 @@ class SimulatedDevice {
     launch_.images = images_.as();
     launch_.image_bytes = image_bytes_;
     launch_.decoded = decoded_.as<interpreter::WordEntry>();
+    launch_.regions = region_list_.empty() ? nullptr : region_list_.data();
+    launch_.region_count = u32(region_list_.size());
+    launch_.heat = heat_.empty() ? nullptr : heat_.data();
     launch_.far_pages = far_pages_.data();
     launch_.far_slots = kFarSlots;
     launch_.router = plan_.router;
@@ -270,6 +292,9 @@ class SimulatedDevice {
   std::vector<memory::LaneTranslation> far_pages_;
   std::vector<u64> progress_;
   Pages images_, decoded_, start_bytes_;
+  std::vector<SimulatedRegion> regions_;
+  std::vector<interpreter::LaneRegion> region_list_;
+  std::vector<u32> heat_;
   u64 image_bytes_ = 0;
   std::string names_;
   cuda::StartSet::Placed placed_;

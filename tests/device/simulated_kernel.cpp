@@ -5,19 +5,66 @@
 #include <vector>
 
 #include "device/lanes/group.h"
+#include "simulated_region.h"
 #include "simulated_warp.h"
+#include "translator/lane_links.h"
 
 namespace kvrm::device::test {
 namespace {
+
+// Only what the loop runs inline is in these regions; at any other word they are left.
+bool run_row(Cpu& cpu, translator::LinkedLaneMemory& memory, u32 word, isa::Row row, Trap& trap) {
+  switch (row) {
+#define KVRM_REGION_CASE(X, row)                                                                     \
+  case isa::Row::row:                                                                                \
+    trap = semantics::Meaning<isa::row>::execute(cpu, memory, isa::row::decode(word));               \
+    return true;
+    KVRM_HOT_PLAIN_BRANCHES(KVRM_REGION_CASE, )
+    KVRM_HOT_SIZED_BRANCHES(KVRM_REGION_CASE, )
+    KVRM_HOT_PLAIN(KVRM_REGION_CASE, )
+    KVRM_HOT_SIZED(KVRM_REGION_CASE, )
+    KVRM_HOT_SHIFTED(KVRM_REGION_CASE, )
+    KVRM_HOT_MASKED(KVRM_REGION_CASE, )
+    KVRM_HOT_FIELDS(KVRM_REGION_CASE, )
+    KVRM_HOT_INDEXED(KVRM_REGION_CASE, )
+    KVRM_HOT_SIZED_INDEXED(KVRM_REGION_CASE, )
+    KVRM_REGION_CASE(, B_cond)
+#undef KVRM_REGION_CASE
+    default: return false;
+  }
+}
+
+interpreter::RegionEnd run_simulated(const SimulatedRegion& region, memory::ResidentLane& lane, u32 budget) {
+  Cpu& cpu = lane.cpu;
+  translator::LaneLinks links{&lane.pages, {memory::kNoLanePage, 0}, lane.pages.alone};
+  translator::LinkedLaneMemory memory{&links};
+  if (cpu.pc != region.head) __builtin_trap();
+  u32 left = budget;
+  bool looks = true;  // at the budget: at the entry, and whenever control goes back
+  for (;;) {
+    const u64 pc = cpu.pc, index = (pc - region.head) / 4;
+    if (index >= region.words.size() || pc % 4 != 0) return {Trap::kNone, left};
+    if (looks && left < region.words.size()) return {Trap::kNone, left};
+    const isa::Row row = isa::decode(region.words[index]);
+    Trap trap = Trap::kNone;
+    if (!run_row(cpu, memory, region.words[index], row, trap)) return {Trap::kNone, left};
+    if (trap != Trap::kNone) return {trap, left};
+    --left;
+    if (isa::facts(row).flow == isa::Flow::kNext) cpu.pc = pc + 4;
+    looks = cpu.pc <= pc;
+  }
+}
 
 // The lane's fast state.
 struct OwnHome {
   memory::ResidentLane* resident;
   Cpu& cpu() const { return resident->cpu; }
   memory::KnownPages* pages() const { return &resident->pages; }
-  // A region here is a function of the test's.
   interpreter::RegionEnd run_region(u64 code, u32 budget) const {
-    return reinterpret_cast<interpreter::RegionEnd (*)(void*, u32)>(code)(resident, budget);
+    const auto& region = *reinterpret_cast<const SimulatedRegion*>(code);
+    const interpreter::RegionEnd end = run_simulated(region, *resident, budget);
+    (void)sync::add<sync::kRelaxed, sync::kSystem>(&region.retired, budget - end.left);
+    return end;
   }
 };
 

@@ -1,0 +1,17 @@
+// What stands in for a region on simulated warps: words that are run one by one, with a region's memory and by a
+// region's rules (interpreter/lane_region.h). Plain data.
+#pragma once
+
+#include <vector>
+
+#include "base/types.h"
+
+namespace kvrm::device::test {
+
+struct SimulatedRegion {
+  u64 head;                // guest address of the first word
+  std::vector<u32> words;  // those that follow each other from there
+  mutable u64 retired = 0;  // instructions, by all lanes
+};
+
+}  // namespace kvrm::device::test
