@@ -27,8 +27,8 @@ std::string_view rows_version() { return kRowsVersion; }
 #define KVRM_HOST_SYMBOL(name) {#name, reinterpret_cast<void*>(&(name))},
 const HostSymbol kHostSymbols[] = {
     KVRM_HOST_SYMBOL(kvrm_region_go) KVRM_HOST_SYMBOL(kvrm_region_pause) KVRM_HOST_SYMBOL(kvrm_region_trap)
-        KVRM_HOST_SYMBOL(kvrm_region_elsewhere) KVRM_HOST_SYMBOL(kvrm_read_slow) KVRM_HOST_SYMBOL(kvrm_write_slow)
-            KVRM_HOST_SYMBOL(kvrm_exchange_slow) KVRM_HOST_SYMBOL(kvrm_fence_slow)
+        KVRM_HOST_SYMBOL(kvrm_region_elsewhere) KVRM_HOST_SYMBOL(kvrm_region_unusual) KVRM_HOST_SYMBOL(kvrm_read_slow)
+            KVRM_HOST_SYMBOL(kvrm_write_slow) KVRM_HOST_SYMBOL(kvrm_exchange_slow) KVRM_HOST_SYMBOL(kvrm_fence_slow)
 #define KVRM_COLD_FUNCTION(name) KVRM_HOST_SYMBOL(name)
 #include "translator/cold_functions.inc"
 #undef KVRM_COLD_FUNCTION

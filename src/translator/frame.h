@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/types.h"
+#include "translator/plan.h"
 
 namespace kvrm::translator {
 
@@ -24,8 +25,9 @@ class Frame {
   // The budget below which no round of the region may begin; `words` is what the region holds.
   virtual u64 least_budget(u32 words) const = 0;
 
-  // The function, and at its entry whatever must hold before the region may run. Fills a Links.
-  virtual FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name, u64 head) = 0;
+  // The function, and at its entry whatever must hold before the region may run.
+  virtual FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name,
+                           const Plan& plan) = 0;
   virtual void fill_links(llvm::IRBuilder<>& builder, llvm::Value* links) = 0;
 
   // The ways out. The state is complete but for pc; each ends its block.

@@ -12,7 +12,8 @@ class HostFrame final : public Frame {
 
   u64 credit_per_instruction() const override;
   u64 least_budget(u32 words) const override;
-  FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name, u64 head) override;
+  FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name,
+                   const Plan& plan) override;
   void fill_links(llvm::IRBuilder<>& builder, llvm::Value* links) override;
   void leave_to(llvm::IRBuilder<>& builder, u64 pc, llvm::Value* budget) override;
   void leave_to_register(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget) override;
@@ -24,6 +25,8 @@ class HostFrame final : public Frame {
   llvm::Function* handler(const char* name);
   // Goes on with a handler, its entry and the last argument.
   void go_on(llvm::IRBuilder<>& builder, llvm::Value* handler, llvm::Value* entry, llvm::Value* last);
+  // Goes on with another handler of the same entry unless the condition holds.
+  void require(llvm::IRBuilder<>& builder, llvm::Value* condition, const char* otherwise);
   void set_pc(llvm::IRBuilder<>& builder, llvm::Value* pc);
 
   const std::string cpu_name_, features_;
