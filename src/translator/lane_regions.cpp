@@ -165,8 +165,9 @@ interpreter::Handler LaneRegions::unusual(Entry* place, u64 pc) {
   return plain;
 }
 
-u64 LaneRegions::between_bursts(const Cpu& cpu) {
+u64 LaneRegions::between_bursts(const Cpu& cpu, u64 retired) {
   const u64 pc = cpu.pc;
+  unseen_ += retired;
   usual_float_ = cpu.fpcr == 0 && (cpu.fpsr & semantics::kInexact) != 0;
   released_.clear();
   current_ = this;
@@ -177,6 +178,9 @@ u64 LaneRegions::between_bursts(const Cpu& cpu) {
     burst_ = std::min(burst_ * 2, kLongestBurst);
   } else {
     burst_ = kFirstBurst;
+    // A system call ends a burst as well; that alone finds nothing out.
+    if (unseen_ < kFirstBurst / 2) return burst_;
+    unseen_ = 0;
     found_running(pc, translator_->settings().threshold);
   }
   jumps_to_note_ = kJumpsToNote;

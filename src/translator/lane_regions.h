@@ -20,7 +20,7 @@ class LaneRegions final : public interpreter::Regions {
   interpreter::Entry entry_for(u64 pc, const u8* page, interpreter::Entry* place,
                                const interpreter::Entry& plain) override;
   bool owns(const interpreter::Entry& entry) override;
-  u64 between_bursts(const Cpu& cpu) override;
+  u64 between_bursts(const Cpu& cpu, u64 retired) override;
   void code_written(const u8* page) override;
   void code_remapped() override;
   void code_of_others() override;
@@ -88,6 +88,7 @@ class LaneRegions final : public interpreter::Regions {
   std::size_t finished_seen_ = 0;
   std::optional<u64> program_;
   u64 burst_;
+  u64 unseen_ = 0;  // instructions since a place was last found running
   bool usual_float_ = false;  // FPCR was zero and inexact sticky when the lane was last looked at
 };
 

@@ -33,9 +33,9 @@ struct Plan {
 };
 
 struct PlanLimits {
-  u32 blocks = 16;
-  u32 words = 128;
-  u32 calls = 3;  // how deep calls are followed
+  u32 blocks = 32;
+  u32 words = 256;
+  u32 calls = 4;  // how deep calls are followed
 };
 
 struct CodeView {
