@@ -101,12 +101,13 @@ Interpreter::Outcome Interpreter::run(Cpu& cpu, u64 budget, const std::atomic<bo
     if (common_) context_->space->look_at_code(*common_);
     const u64 left = budget - outcome.retired;
     const u64 longest = common_ ? kCommonBurst : kBurst;
-    const u64 most = regions_ ? std::clamp(regions_->between_bursts(cpu.pc), kShortest, longest) : longest;
+    const u64 most = regions_ ? std::clamp(regions_->between_bursts(cpu, last_burst_), kShortest, longest) : longest;
     const bool step = left < kShortest || context_->step_next || dispatch_.every;
     context_->step_next = false;
     const Burst burst = step ? run_one(cpu) : run_burst(cpu, std::min(left, most));
     outcome.trap = burst.trap;
     outcome.retired += burst.retired;
+    last_burst_ = burst.retired;
     if (progress) progress->fetch_add(burst.retired, std::memory_order_relaxed);
   }
   cpu.clock_ns = context_->host_clock ? host_clock_ns() : context_->clock_base + retired_;

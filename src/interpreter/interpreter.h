@@ -59,6 +59,7 @@ class Interpreter {
   std::unique_ptr<PredecodeCache> cache_;
   Regions* regions_ = nullptr;
   u64 retired_ = 0;  // by the run() under way
+  u64 last_burst_ = 0;  // of it, by the last burst
 };
 
 }  // namespace kvrm::interpreter

@@ -72,13 +72,13 @@ __attribute__((noinline)) TurnEnd run_turn(Home home, u64 start, u32 words, Word
 #define KVRM_TARGET(row, shape, promise) ", %l[L_" #row #shape "]"
 #define KVRM_LABEL(row, shape, promise) , L_##row##shape
   // A jump table: the compiler would make a tree of comparisons.
-#define KVRM_DISPATCH(handler)                                                                                       \
-  asm goto("{ targets%=: .branchtargets %l[L_undecoded], %l[L_cold], %l[L_undefined], %l[L_region]" KVRM_HOT_BRANCHES(KVRM_TARGET) \
-               KVRM_HOT_OTHERS(KVRM_TARGET) "; brx.idx.uni %0, targets%=; }"                                         \
-           :                                                                                                         \
-           : "r"(u32{handler})                                                                                       \
-           :                                                                                                         \
-           : L_undecoded, L_cold, L_undefined, L_region KVRM_HOT_BRANCHES(KVRM_LABEL) KVRM_HOT_OTHERS(KVRM_LABEL));            \
+#define KVRM_DISPATCH(handler)                                                                                         \
+  asm goto("{ targets%=: .branchtargets %l[L_undecoded], %l[L_cold], %l[L_undefined], %l[L_region]" KVRM_HOT_BRANCHES( \
+               KVRM_TARGET) KVRM_HOT_OTHERS(KVRM_TARGET) "; brx.idx.uni %0, targets%=; }"                              \
+           :                                                                                                           \
+           : "r"(u32{handler})                                                                                         \
+           :                                                                                                           \
+           : L_undecoded, L_cold, L_undefined, L_region KVRM_HOT_BRANCHES(KVRM_LABEL) KVRM_HOT_OTHERS(KVRM_LABEL));    \
   __builtin_unreachable()
 #else
 #define KVRM_DISPATCH(handler) goto dispatch

@@ -16,9 +16,9 @@ class Regions {
   // Whether an entry is a region's, or one that counts: not its own word's alone.
   virtual bool owns(const Entry& entry) = 0;
 
-  // The loop was left and stands at pc. Says how many instructions the next burst may run, and may put entries into
-  // decoded pages.
-  virtual u64 between_bursts(u64 pc) = 0;
+  // The loop was left and stands at cpu.pc; `retired` instructions were run since the last call. Says how many the next
+  // burst may run, and may put entries into decoded pages.
+  virtual u64 between_bursts(const Cpu& cpu, u64 retired) = 0;
 
   // Decoded code of the page is void: its bytes change, or it goes away. Its entries are cleared already.
   virtual void code_written(const u8* page) = 0;

@@ -6,10 +6,10 @@
 
 // translator/cold_functions.inc is written when the bitcode is built: KVRM_COLD_FUNCTION(name) for each function of the
 // semantics that regions call. KVRM_BITCODE and KVRM_GPU_BITCODE are files; the assembler copies them in.
-#define KVRM_EMBED(name, file)                                                                                         \
-  asm(".pushsection .rodata." #name ",\"a\",@progbits\n.balign 16\n.hidden " #name "_begin\n.globl " #name "_begin\n" \
-      #name "_begin:\n.incbin \"" file "\"\n.hidden " #name "_end\n.globl " #name "_end\n" #name                       \
-      "_end:\n.byte 0\n.popsection\n");                                                                               \
+#define KVRM_EMBED(name, file)                                                                              \
+  asm(".pushsection .rodata." #name ",\"a\",@progbits\n.balign 16\n.hidden " #name "_begin\n.globl " #name  \
+      "_begin\n" #name "_begin:\n.incbin \"" file "\"\n.hidden " #name "_end\n.globl " #name "_end\n" #name \
+      "_end:\n.byte 0\n.popsection\n");                                                                     \
   extern "C" __attribute__((visibility("hidden"))) const char name##_begin[], name##_end[]
 KVRM_EMBED(kvrm_rows, KVRM_BITCODE);
 KVRM_EMBED(kvrm_gpu_rows, KVRM_GPU_BITCODE);
@@ -34,8 +34,8 @@ std::string_view rows_version() { return kRowsVersion; }
 #define KVRM_HOST_SYMBOL(name) {#name, reinterpret_cast<void*>(&(name))},
 const HostSymbol kHostSymbols[] = {
     KVRM_HOST_SYMBOL(kvrm_region_go) KVRM_HOST_SYMBOL(kvrm_region_pause) KVRM_HOST_SYMBOL(kvrm_region_trap)
-        KVRM_HOST_SYMBOL(kvrm_region_elsewhere) KVRM_HOST_SYMBOL(kvrm_read_slow) KVRM_HOST_SYMBOL(kvrm_write_slow)
-            KVRM_HOST_SYMBOL(kvrm_exchange_slow) KVRM_HOST_SYMBOL(kvrm_fence_slow)
+        KVRM_HOST_SYMBOL(kvrm_region_elsewhere) KVRM_HOST_SYMBOL(kvrm_region_unusual) KVRM_HOST_SYMBOL(kvrm_read_slow)
+            KVRM_HOST_SYMBOL(kvrm_write_slow) KVRM_HOST_SYMBOL(kvrm_exchange_slow) KVRM_HOST_SYMBOL(kvrm_fence_slow)
 #define KVRM_COLD_FUNCTION(name) KVRM_HOST_SYMBOL(name)
 #include "translator/cold_functions.inc"
 #undef KVRM_COLD_FUNCTION

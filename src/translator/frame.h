@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/types.h"
+#include "translator/plan.h"
 
 namespace kvrm::translator {
 
@@ -24,7 +25,8 @@ class Frame {
   virtual u64 least_budget(u32 words) const = 0;
 
   // The function, and at its entry whatever must hold before the region may run.
-  virtual FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name, u64 head) = 0;
+  virtual FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name,
+                           const Plan& plan) = 0;
   // What rows get beside the state: a struct of so many bytes, or several of them, of which a word uses one.
   virtual u64 links_size() const = 0;
   virtual u32 links_count() const { return 1; }

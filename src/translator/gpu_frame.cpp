@@ -1,6 +1,7 @@
 #include "translator/gpu_frame.h"
 
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "base/cpu.h"
 #include "isa/decode.h"
+#include "semantics/float_format.h"
 #include "translator/lane_links.h"
 
 namespace kvrm::translator {
@@ -39,7 +41,8 @@ GpuFrame::GpuFrame(const Plan& plan, bool alone) : alone_(alone) {
   for (u32 i = 0; i < kBases; ++i) bases_[i] = uses[i].second;
 }
 
-FrameStart GpuFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name, u64 /*head*/) {
+FrameStart GpuFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name,
+                           const Plan& plan) {
   llvm::LLVMContext& context = module.getContext();
   auto* end = llvm::StructType::get(builder.getInt32Ty(), builder.getInt32Ty());
   auto* type =
@@ -51,7 +54,22 @@ FrameStart GpuFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, con
   function_->addParamAttr(0, llvm::Attribute::getWithAlignment(context, llvm::Align(8)));
   builder.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function_));
   resident_ = builder.CreateAddrSpaceCast(function_->getArg(0), builder.getPtrTy());
+  if (plan.usual_float) require_usual_float(builder, plan.blocks.front().address);
   return {function_, function_->getArg(1)};
+}
+
+// Otherwise the region does not begin.
+void GpuFrame::require_usual_float(llvm::IRBuilder<>& builder, u64 head) {
+  Value* fpcr = builder.CreateLoad(builder.getInt32Ty(), at(builder, offsetof(Cpu, fpcr)));
+  Value* fpsr = builder.CreateLoad(builder.getInt32Ty(), at(builder, offsetof(Cpu, fpsr)));
+  Value* exact = builder.CreateAnd(builder.CreateNot(fpsr), u64{semantics::kInexact});
+  auto* usual = llvm::BasicBlock::Create(builder.getContext(), "usual", function_);
+  auto* unusual = llvm::BasicBlock::Create(builder.getContext(), "unusual", function_);
+  builder.CreateCondBr(builder.CreateICmpEQ(builder.CreateOr(fpcr, exact), builder.getInt32(0)), usual, unusual,
+                       llvm::MDBuilder(builder.getContext()).createBranchWeights(2000, 1));
+  builder.SetInsertPoint(unusual);
+  leave_to(builder, head, function_->getArg(1));
+  builder.SetInsertPoint(usual);
 }
 
 Value* GpuFrame::at(llvm::IRBuilder<>& builder, u64 offset) {

@@ -16,7 +16,8 @@ class GpuFrame final : public Frame {
 
   u64 credit_per_instruction() const override { return 1; }
   u64 least_budget(u32 words) const override { return words; }
-  FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name, u64 head) override;
+  FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name,
+                   const Plan& plan) override;
   u64 links_size() const override;
   u32 links_count() const override { return kBases + 1; }
   u32 links_of(u32 word) override;
@@ -34,6 +35,7 @@ class GpuFrame final : public Frame {
   // The registers through which most accesses go have a page of their own at hand; the others share one.
   static constexpr u32 kBases = 3;
 
+  void require_usual_float(llvm::IRBuilder<>& builder, u64 head);
   void leave(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget, llvm::Value* trap);
   llvm::Value* at(llvm::IRBuilder<>& builder, u64 offset);
 

@@ -65,6 +65,7 @@ class RealGpuTranslator final : public GpuTranslator {
       return address >= code.start && at < code.words.size() ? std::optional(code.words[at]) : std::nullopt;
     };
     view.follow = [](u64) { return true; };
+    view.usual_float = true;
     Plan plan = make_plan(head, view, {.blocks = limits_.blocks, .words = limits_.words, .calls = limits_.calls});
     if (plan.blocks.empty()) return;
     for (const PlanBlock& block : plan.blocks) {

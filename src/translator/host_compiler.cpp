@@ -38,10 +38,10 @@ std::string host_features() {
 }
 
 // The back end has switches that are only there for its command line.
-void set_option(const char* name) {
+void switch_on(const char* name) {
   auto& options = llvm::cl::getRegisteredOptions();
   const auto found = options.find(name);
-  if (found != options.end()) static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+  if (found != options.end()) found->second->addOccurrence(0, name, "true");
 }
 
 std::unique_ptr<llvm::TargetMachine> make_target(const std::string& cpu, const std::string& features,
@@ -50,7 +50,7 @@ std::unique_ptr<llvm::TargetMachine> make_target(const std::string& cpu, const s
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
-    set_option("disable-lsr");  // it takes guest registers apart, which ways out then put together again
+    switch_on("disable-lsr");  // it takes guest registers apart, which ways out then put together again
   });
   const std::string triple = llvm::sys::getProcessTriple();
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);

@@ -39,6 +39,15 @@ KVRM_HANDLER Next kvrm_region_elsewhere([[maybe_unused]] Cpu* cpu, const Entry* 
   KVRM_CONTINUE(entry, credit);
 }
 
+KVRM_HANDLER Next kvrm_region_unusual(Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
+  const Handler next = LaneRegions::run_unusual(const_cast<Entry*>(entry), address_of(*context, entry));
+#if KVRM_TAIL_CALLS
+  [[clang::musttail]] return next(cpu, entry, context, credit);
+#else
+  return next(cpu, entry, context, credit);
+#endif
+}
+
 KVRM_LINK memory::SlowAccess kvrm_read_slow(void* space, memory::TranslationCache* cache, u64 address, void* to,
                                             u32 size) {
   return static_cast<memory::AddressSpace*>(space)->read_slow(*cache, address, to, size);

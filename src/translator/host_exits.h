@@ -21,6 +21,9 @@ KVRM_HANDLER interpreter::Next kvrm_region_trap(Cpu* cpu, const interpreter::Ent
 // The region's page is shown at an address it was not made for: its entry becomes a plain one. A handler.
 KVRM_HANDLER interpreter::Next kvrm_region_elsewhere(Cpu* cpu, const interpreter::Entry* entry,
                                                      interpreter::Context* context, i64 credit);
+// The region relies on the usual floating point, which is not there now. A handler.
+KVRM_HANDLER interpreter::Next kvrm_region_unusual(Cpu* cpu, const interpreter::Entry* entry,
+                                                   interpreter::Context* context, i64 credit);
 }
 
 // Everything a region may refer to by name.

@@ -8,6 +8,7 @@
 #include "base/cpu.h"
 #include "interpreter/entry.h"
 #include "memory/page.h"
+#include "semantics/float_format.h"
 #include "translator/links.h"
 
 namespace kvrm::translator {
@@ -46,9 +47,10 @@ llvm::Function* HostFrame::handler(const char* name) {
   return found;
 }
 
-FrameStart HostFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name, u64 head) {
+FrameStart HostFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name,
+                            const Plan& plan) {
   module_ = &module;
-  head_ = head;
+  head_ = plan.blocks.front().address;
   function_ = llvm::Function::Create(handler_type(builder), llvm::GlobalValue::ExternalLinkage, name, module);
   function_->setCallingConv(kConvention);
   function_->setDoesNotThrow();
@@ -61,13 +63,15 @@ FrameStart HostFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, co
   // The code is for one address; its page may be shown at others.
   Value* page =
       builder.CreateLoad(builder.getInt64Ty(), at(builder, function_->getArg(2), offsetof(Context, page_address)));
-  auto* here = llvm::BasicBlock::Create(module.getContext(), "here", function_);
-  auto* elsewhere = llvm::BasicBlock::Create(module.getContext(), "elsewhere", function_);
-  builder.CreateCondBr(builder.CreateICmpEQ(page, builder.getInt64(head & ~(memory::kPageSize - 1))), here, elsewhere,
-                       llvm::MDBuilder(module.getContext()).createBranchWeights(2000, 1));
-  builder.SetInsertPoint(elsewhere);
-  go_on(builder, handler("kvrm_region_elsewhere"), function_->getArg(1), function_->getArg(3));
-  builder.SetInsertPoint(here);
+  require(builder, builder.CreateICmpEQ(page, builder.getInt64(head_ & ~(memory::kPageSize - 1))),
+          "kvrm_region_elsewhere");
+  if (plan.usual_float) {
+    Value* cpu = function_->getArg(0);
+    Value* fpcr = builder.CreateLoad(builder.getInt32Ty(), at(builder, cpu, offsetof(Cpu, fpcr)));
+    Value* fpsr = builder.CreateLoad(builder.getInt32Ty(), at(builder, cpu, offsetof(Cpu, fpsr)));
+    Value* exact = builder.CreateAnd(builder.CreateNot(fpsr), u64{semantics::kInexact});
+    require(builder, builder.CreateICmpEQ(builder.CreateOr(fpcr, exact), builder.getInt32(0)), "kvrm_region_unusual");
+  }
   Value* place = builder.CreatePtrToInt(function_->getArg(1), builder.getInt64Ty());
   return {function_, builder.CreateSub(function_->getArg(3), place)};
 }
@@ -75,6 +79,15 @@ FrameStart HostFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, co
 u64 HostFrame::links_size() const { return sizeof(Links); }
 
 Value* HostFrame::home(llvm::IRBuilder<>& builder, u64 offset) { return at(builder, function_->getArg(0), offset); }
+
+void HostFrame::require(llvm::IRBuilder<>& builder, Value* condition, const char* otherwise) {
+  auto* good = llvm::BasicBlock::Create(module_->getContext(), "good", function_);
+  auto* bad = llvm::BasicBlock::Create(module_->getContext(), "bad", function_);
+  builder.CreateCondBr(condition, good, bad, llvm::MDBuilder(module_->getContext()).createBranchWeights(2000, 1));
+  builder.SetInsertPoint(bad);
+  go_on(builder, handler(otherwise), function_->getArg(1), function_->getArg(3));
+  builder.SetInsertPoint(good);
+}
 
 void HostFrame::fill_links(llvm::IRBuilder<>& builder, Value* links) {
   Value* context = function_->getArg(2);

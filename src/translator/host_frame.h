@@ -12,7 +12,8 @@ class HostFrame final : public Frame {
 
   u64 credit_per_instruction() const override;
   u64 least_budget(u32 words) const override;
-  FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name, u64 head) override;
+  FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name,
+                   const Plan& plan) override;
   u64 links_size() const override;
   void fill_links(llvm::IRBuilder<>& builder, llvm::Value* links) override;
   llvm::Value* home(llvm::IRBuilder<>& builder, u64 offset) override;
@@ -26,6 +27,8 @@ class HostFrame final : public Frame {
   llvm::Function* handler(const char* name);
   // Goes on with a handler, its entry and the last argument.
   void go_on(llvm::IRBuilder<>& builder, llvm::Value* handler, llvm::Value* entry, llvm::Value* last);
+  // Goes on with another handler of the same entry unless the condition holds.
+  void require(llvm::IRBuilder<>& builder, llvm::Value* condition, const char* otherwise);
   void set_pc(llvm::IRBuilder<>& builder, llvm::Value* pc);
 
   const std::string cpu_name_, features_;

@@ -105,12 +105,16 @@ class HostTranslator final : public Translator {
   RegionPointer make(const Plan& plan, Source source, u64 program) {
     const std::lock_guard one_at_a_time(compiling_);
     const auto begin = std::chrono::steady_clock::now();
+    StoredRegion stored;
     {
       const std::lock_guard lock(mutex_);
       if (RegionPointer known = find(source)) return known;
-      if (spent()) return nullptr;
+      const StoredRegion* there = store_.find(source.head, [&](const Source& stored) { return stored == source; });
+      if (there) stored = *there;
+      if (spent() && !there) return nullptr;
     }
     if (!start_compiler()) return nullptr;
+    if (!stored.object.empty()) return link_stored(stored, begin);
     ObjectFile object = compiler_->compile(plan, source.name());
     std::shared_ptr<const HostCode> code = object.empty() ? nullptr : compiler_->link(object, source.name());
     const std::lock_guard lock(mutex_);
@@ -128,6 +132,10 @@ class HostTranslator final : public Translator {
       if (RegionPointer known = find(stored.source)) return known;
     }
     if (!start_compiler()) return nullptr;
+    return link_stored(stored, begin);
+  }
+
+  RegionPointer link_stored(const StoredRegion& stored, std::chrono::steady_clock::time_point begin) {
     std::shared_ptr<const HostCode> code = compiler_->link(stored.object, stored.source.name());
     const std::lock_guard lock(mutex_);
     RegionPointer region = enter(stored.source, std::move(code), stored.words, begin);

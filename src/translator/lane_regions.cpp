@@ -6,6 +6,7 @@
 #include "base/device.h"
 #include "interpreter/handlers.h"
 #include "interpreter/predecode.h"
+#include "semantics/float_format.h"
 
 namespace kvrm::translator {
 namespace {
@@ -21,6 +22,7 @@ constexpr u32 kMostChanges = 16;
 // How many times a place must be passed to count as found running once.
 constexpr u32 kPasses = 1000;
 constexpr u32 kJumpsToNote = 8;
+constexpr u32 kMostUnusual = 1000;
 
 // Another lane may be writing it.
 u32 word_at(const u8* page, u64 address) {
@@ -62,11 +64,13 @@ std::vector<const u8*> LaneRegions::pages_of(const Source& source) {
   return pages;
 }
 
-std::optional<Entry> LaneRegions::install(const RegionPointer& region, Entry* place) {
+std::optional<Entry> LaneRegions::install(const RegionPointer& region, Entry* place, const Entry& plain) {
   std::vector<const u8*> pages = pages_of(region->source);
   if (pages.empty()) return std::nullopt;
-  const Entry entry{region->handler, 0};
-  installed_[region->source.head] = {region, place, std::move(pages)};
+  const Entry entry{region->handler, plain.operands};
+  Installed& installed = installed_[region->source.head];
+  if (installed.region) released_.push_back(std::move(installed.region));
+  installed = {region, place, std::move(pages), plain.run};
   if (translator_->settings().threshold != 0) {
     for (const u64 exit : region->source.exits) probe(exit);
   }
@@ -89,13 +93,21 @@ Plan LaneRegions::plan_at(u64 pc) {
   };
   view.follow = [&](u64 address) { return all || engine_.cache().has_run(address); };
   view.row = [&](u32 word, u64 address) { return engine_.router().row(word, address); };
+  view.usual_float = usual_float_;
   view.barriers_end = space_.is_common();
   return make_plan(pc, view, translator_->settings().limits);
 }
 
 Entry LaneRegions::entry_for(u64 pc, const u8* page, Entry* place, const Entry& plain) {
   if (!program_) begin_program(pc, page);
-  RegionPointer region = translator_->find(pc, [&](const Source& source) { return !pages_of(source).empty(); });
+  const auto find = [&](bool usual_float) {
+    return translator_->find(
+        pc, [&](const Source& source) { return source.usual_float == usual_float && !pages_of(source).empty(); });
+  };
+  // At the start of a program nothing has been inexact yet.
+  const bool everything = translator_->settings().threshold == 0;
+  RegionPointer region = !everything || usual_float_ ? find(true) : nullptr;
+  if (!region) region = find(false);
   if (!region && translator_->settings().threshold != 0) {
     return to_probe_.erase(pc) != 0 ? probing(plain, place) : plain;
   }
@@ -103,7 +115,7 @@ Entry LaneRegions::entry_for(u64 pc, const u8* page, Entry* place, const Entry& 
     const Plan plan = plan_at(pc);
     if (!plan.blocks.empty()) region = translator_->translate(plan, *program_);
   }
-  return region ? install(region, place).value_or(plain) : plain;
+  return region ? install(region, place, plain).value_or(plain) : plain;
 }
 
 bool LaneRegions::owns(const Entry& entry) {
@@ -120,14 +132,43 @@ void LaneRegions::begin_program(u64 pc, const u8* page) {
 
 void LaneRegions::take_finished() {
   for (const RegionPointer& region : translator_->finished(finished_seen_)) {
-    const u64 head = region->source.head;
-    Entry* place = engine_.cache().find(head);
-    if (!place) continue;  // found again when it is decoded
-    if (auto entry = install(region, place)) *place = *entry;
+    put(region);
   }
 }
 
-u64 LaneRegions::between_bursts(u64 pc) {
+// Where its head is decoded already; otherwise it is found when that happens.
+void LaneRegions::put(const RegionPointer& region) {
+  Entry* place = engine_.cache().find(region->source.head);
+  if (!place || place->run == &interpreter::run_undecoded) return;
+  Entry plain = *place;
+  const auto installed = installed_.find(region->source.head);
+  const auto probed = probes_.find(place);
+  if (plain.run == &run_probe && probed != probes_.end()) {
+    plain.run = probed->second.real;
+  } else if (installed != installed_.end() && installed->second.region->handler == plain.run) {
+    plain.run = installed->second.plain;
+  }
+  if (auto entry = install(region, place, plain)) *place = *entry;
+}
+
+// It may only be that nothing was inexact yet. If it stays so, a region that does not care takes its place.
+interpreter::Handler LaneRegions::unusual(Entry* place, u64 pc) {
+  const auto found = installed_.find(pc);
+  if (found == installed_.end()) return place->run = &interpreter::run_undecoded;
+  const interpreter::Handler plain = found->second.plain;
+  if (++found->second.unusual < kMostUnusual) return plain;
+  place->run = plain;
+  released_.push_back(std::move(found->second.region));
+  installed_.erase(found);
+  usual_float_ = false;
+  translate(pc, kMostUnusual);
+  return plain;
+}
+
+u64 LaneRegions::between_bursts(const Cpu& cpu, u64 retired) {
+  const u64 pc = cpu.pc;
+  unseen_ += retired;
+  usual_float_ = cpu.fpcr == 0 && (cpu.fpsr & semantics::kInexact) != 0;
   released_.clear();
   current_ = this;
   jumps_to_note_ = 0;
@@ -137,6 +178,9 @@ u64 LaneRegions::between_bursts(u64 pc) {
     burst_ = std::min(burst_ * 2, kLongestBurst);
   } else {
     burst_ = kFirstBurst;
+    // A system call ends a burst as well; that alone finds nothing out.
+    if (unseen_ < kFirstBurst / 2) return burst_;
+    unseen_ = 0;
     found_running(pc, translator_->settings().threshold);
   }
   jumps_to_note_ = kJumpsToNote;
@@ -159,9 +203,7 @@ void LaneRegions::translate(u64 pc, u32 urgency) {
     return;
   }
   const RegionPointer region = translator_->translate(plan, *program_);
-  Entry* place = region ? engine_.cache().find(pc) : nullptr;
-  if (!place) return;
-  if (auto entry = install(region, place)) *place = *entry;
+  if (region) put(region);
 }
 
 void LaneRegions::note_jump_slow(u64 pc) {

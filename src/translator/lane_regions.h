@@ -20,7 +20,7 @@ class LaneRegions final : public interpreter::Regions {
   interpreter::Entry entry_for(u64 pc, const u8* page, interpreter::Entry* place,
                                const interpreter::Entry& plain) override;
   bool owns(const interpreter::Entry& entry) override;
-  u64 between_bursts(u64 pc) override;
+  u64 between_bursts(const Cpu& cpu, u64 retired) override;
   void code_written(const u8* page) override;
   void code_remapped() override;
   void code_of_others() override;
@@ -31,7 +31,11 @@ class LaneRegions final : public interpreter::Regions {
     if (KVRM_UNLIKELY(jumps_to_note_ != 0)) note_jump_slow(pc);
   }
 
+  // The region at pc finds that floating point is not as usual. Gives the handler that runs the entry now.
+  static interpreter::Handler run_unusual(interpreter::Entry* place, u64 pc) { return current_->unusual(place, pc); }
+
  private:
+  interpreter::Handler unusual(interpreter::Entry* place, u64 pc);
   static void note_jump_slow(u64 pc);
   static inline thread_local LaneRegions* current_ = nullptr;  // the lane that runs on this thread
   static inline thread_local u32 jumps_to_note_ = 0;
@@ -41,6 +45,8 @@ class LaneRegions final : public interpreter::Regions {
     RegionPointer region;
     interpreter::Entry* place;
     std::vector<const u8*> pages;  // the physical pages it was made from
+    interpreter::Handler plain;  // runs the head's word alone, with the operands of the entry
+    u32 unusual = 0;  // how often floating point was not as the region needs it
   };
 
   // Where regions are left often, another one should begin. Known places get a probe: a handler that counts, and makes
@@ -60,7 +66,9 @@ class LaneRegions final : public interpreter::Regions {
 
   // The pages that hold exactly this code now; empty if memory holds something else.
   std::vector<const u8*> pages_of(const Source& source);
-  std::optional<interpreter::Entry> install(const RegionPointer& region, interpreter::Entry* place);
+  std::optional<interpreter::Entry> install(const RegionPointer& region, interpreter::Entry* place,
+                                            const interpreter::Entry& plain);
+  void put(const RegionPointer& region);
   void take_finished();
   void begin_program(u64 pc, const u8* page);
   Plan plan_at(u64 pc);
@@ -80,6 +88,8 @@ class LaneRegions final : public interpreter::Regions {
   std::size_t finished_seen_ = 0;
   std::optional<u64> program_;
   u64 burst_;
+  u64 unseen_ = 0;  // instructions since a place was last found running
+  bool usual_float_ = false;  // FPCR was zero and inexact sticky when the lane was last looked at
 };
 
 }  // namespace kvrm::translator

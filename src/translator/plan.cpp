@@ -37,6 +37,35 @@ constexpr bool is_implemented(isa::Row row) {
 
 bool is_barrier(isa::Row row) { return row == isa::Row::DSB || row == isa::Row::DMB || row == isa::Row::ISB; }
 
+// Whether the row looks at FPCR and FPSR.
+bool is_float(isa::Row row) {
+  using isa::Group;
+  switch (isa::facts(row).group) {
+    case Group::kFloatDataProcessing1Source:
+    case Group::kFloatDataProcessing2Source:
+    case Group::kFloatDataProcessing3Source:
+    case Group::kFloatCompare:
+    case Group::kFloatConditionalCompare:
+    case Group::kConvertFloatFixed:
+    case Group::kConvertFloatInteger:
+    case Group::kSimdThreeSameFloat:
+    case Group::kSimdThreeSameHalf:
+    case Group::kSimdTwoRegisterMiscFloat:
+    case Group::kSimdTwoRegisterMiscHalf:
+    case Group::kSimdAcrossLanesFloat:
+    case Group::kSimdShiftImmediateFloat:
+    case Group::kSimdVectorByElementFloat:
+    case Group::kSimdScalarThreeSameFloat:
+    case Group::kSimdScalarThreeSameHalf:
+    case Group::kSimdScalarTwoRegisterMiscFloat:
+    case Group::kSimdScalarTwoRegisterMiscHalf:
+    case Group::kSimdScalarPairwiseFloat:
+    case Group::kSimdScalarShiftImmediateFloat:
+    case Group::kSimdScalarByElementFloat: return true;
+    default: return false;
+  }
+}
+
 // The same code reached through different calls is different blocks, so that each return has one place to go to.
 struct Place {
   u64 address;
@@ -79,6 +108,7 @@ class Planner {
     const isa::Row row = code_.row(*word, address);
     if (row == isa::Row::kNone || !is_implemented(row) || isa::facts(row).flow == isa::Flow::kTrap) return std::nullopt;
     if (row == isa::Row::MRS && semantics::reads_clock(isa::MRS::decode(*word))) return std::nullopt;
+    if (code_.usual_float && row == isa::Row::MSR_reg) return std::nullopt;  // it may end what is usual
     if (code_.barriers_end && is_barrier(row)) return std::nullopt;
     return std::pair(*word, row);
   }
@@ -103,6 +133,7 @@ class Planner {
       plan_.blocks[number].words.push_back(word);
       plan_.blocks[number].rows.push_back(row);
       ++plan_.words;
+      plan_.usual_float |= code_.usual_float && is_float(row);
       if (isa::facts(row).flow != isa::Flow::kNext) {
         branch(number, row, word, address, place.returns);
         return;

@@ -29,12 +29,13 @@ struct PlanBlock {
 struct Plan {
   std::vector<PlanBlock> blocks;
   u32 words = 0;
+  bool usual_float = false;  // it has floating point, and may rely on what CodeView::usual_float says
 };
 
 struct PlanLimits {
-  u32 blocks = 16;
-  u32 words = 128;
-  u32 calls = 3;  // how deep calls are followed
+  u32 blocks = 32;
+  u32 words = 256;
+  u32 calls = 4;  // how deep calls are followed
 };
 
 struct CodeView {
@@ -46,6 +47,8 @@ struct CodeView {
   std::function<isa::Row(u32 word, u64 address)> row = [](u32 word, u64) { return isa::decode(word); };
   // Behind a barrier there may be other code: another lane writes to the same memory.
   bool barriers_end = false;
+  // FPCR is zero and inexact is sticky now, as it mostly is: then the processor's arithmetic serves.
+  bool usual_float = false;
 };
 
 // A plan without blocks: nothing at the head can be translated.

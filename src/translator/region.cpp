@@ -26,7 +26,9 @@ class Hash {
 Source Source::of(const Plan& plan) {
   Source source;
   source.head = plan.blocks.front().address;
+  source.usual_float = plan.usual_float;
   Hash hash;
+  hash.add(plan.usual_float);
   for (const PlanBlock& block : plan.blocks) {
     hash.add(block.address);
     for (const u32 word : block.words) hash.add(word);

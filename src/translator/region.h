@@ -22,6 +22,7 @@ struct Source {
   u64 head = 0;
   std::vector<Span> spans;
   u64 hash = 0;
+  bool usual_float = false;  // as the plan's
   std::vector<u64> exits;  // the known addresses where it is left
 
   static Source of(const Plan& plan);

@@ -57,6 +57,7 @@ void write(Writer& to, const StoredRegion& region) {
   to.put(region.source.head);
   to.put(region.source.hash);
   to.put(region.words);
+  to.put(static_cast<u32>(region.source.usual_float));
   to.put(static_cast<u32>(region.source.spans.size()));
   for (const Span& span : region.source.spans) {
     to.put(span.address);
@@ -70,10 +71,12 @@ void write(Writer& to, const StoredRegion& region) {
 }
 
 bool read(Reader& from, StoredRegion& region) {
-  u32 spans = 0;
-  if (!from.get(region.source.head) || !from.get(region.source.hash) || !from.get(region.words) || !from.get(spans)) {
+  u32 usual_float = 0, spans = 0;
+  if (!from.get(region.source.head) || !from.get(region.source.hash) || !from.get(region.words) ||
+      !from.get(usual_float) || !from.get(spans)) {
     return false;
   }
+  region.source.usual_float = usual_float != 0;
   for (u32 i = 0; i < spans; ++i) {
     Span span{};
     u64 count = 0;

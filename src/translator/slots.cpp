@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "base/cpu.h"
+#include "semantics/float_format.h"
 
 namespace kvrm::translator {
 namespace {
@@ -39,11 +40,28 @@ bool Slots::stays_in_memory(u64 offset) {
   return is_rare || offset >= offsetof(Cpu, tpidr_el0);
 }
 
-bool Slots::scan(llvm::AllocaInst& state,
-                 const std::function<llvm::Value*(llvm::IRBuilder<>&, u64 offset)>& home) {
+// What follows from it folds when constants are propagated.
+void Slots::assume_usual_float() {
+  for (const auto& [address, offset] : in_memory_) {
+    if (offset != offsetof(Cpu, fpcr)) continue;
+    for (llvm::User* user : address->users()) {
+      if (llvm::isa<llvm::LoadInst>(user)) user->replaceAllUsesWith(llvm::ConstantInt::get(user->getType(), 0));
+    }
+  }
+  for (llvm::LoadInst* load : fpsr_loads_) {
+    llvm::IRBuilder<> builder(load->getNextNode());
+    auto* known = llvm::cast<llvm::Instruction>(builder.CreateOr(load, u64{semantics::kInexact}));
+    load->replaceUsesWithIf(known, [&](llvm::Use& use) { return use.getUser() != known; });
+  }
+}
+
+bool Slots::scan(llvm::AllocaInst& state, const std::function<llvm::Value*(llvm::IRBuilder<>&, u64 offset)>& home,
+                 bool usual_float) {
   touched_.clear();
   in_memory_.clear();
+  fpsr_loads_.clear();
   if (!visit(state, 0)) return false;
+  if (usual_float) assume_usual_float();
   for (const auto& [address, offset] : in_memory_) {
     llvm::IRBuilder<> builder(address);
     address->replaceAllUsesWith(home(builder, offset));
@@ -70,6 +88,7 @@ bool Slots::visit(llvm::Value& pointer, u64 offset) {
     const llvm::DataLayout& layout = instruction->getModule()->getDataLayout();
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) {
       touch(offset, layout.getTypeStoreSize(load->getType()), false);
+      if (offset == offsetof(Cpu, fpsr) && load->getType()->isIntegerTy(32)) fpsr_loads_.push_back(load);
     } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction)) {
       if (store->getValueOperand() == &pointer) return false;
       touch(offset, layout.getTypeStoreSize(store->getValueOperand()->getType()), true);

@@ -22,19 +22,23 @@ struct Slot {
 class Slots {
  public:
   // Finds what the users of a local state touch. What is rarely used is not worth a value: its users get the real
-  // state, whose parts `home` finds. False if something is done with the state that is no plain access at a known place.
-  bool scan(llvm::AllocaInst& state, const std::function<llvm::Value*(llvm::IRBuilder<>&, u64 offset)>& home);
+  // state, whose parts `home` finds. False if something is done with the state that is no plain access at a known
+  // place. usual_float: FPCR is known to be zero, and inexact to be sticky.
+  bool scan(llvm::AllocaInst& state, const std::function<llvm::Value*(llvm::IRBuilder<>&, u64 offset)>& home,
+            bool usual_float);
 
   const std::vector<Slot>& touched() const { return touched_; }
   static llvm::Type* type_of(const Slot& slot, llvm::LLVMContext& context);
 
  private:
   bool visit(llvm::Value& pointer, u64 offset);
+  void assume_usual_float();
   static bool stays_in_memory(u64 offset);
   void touch(u64 offset, u64 size, bool written);
 
   std::vector<Slot> touched_;
   std::vector<std::pair<llvm::GetElementPtrInst*, u64>> in_memory_;
+  std::vector<llvm::LoadInst*> fpsr_loads_;
 };
 
 }  // namespace kvrm::translator

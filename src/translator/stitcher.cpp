@@ -198,7 +198,8 @@ bool Stitch::block(u32 index) {
 // Loads at the entry what the region reads, stores at every way out what it has written. What slot 31 holds is known.
 bool Stitch::bring_state() {
   Slots slots;
-  if (!slots.scan(*state_, [&](llvm::IRBuilder<>& builder, u64 offset) { return frame_.home(builder, offset); })) return false;
+  const auto home = [&](llvm::IRBuilder<>& builder, u64 offset) { return frame_.home(builder, offset); };
+  if (!slots.scan(*state_, home, plan_.usual_float)) return false;
   llvm::LLVMContext& context = library_.context();
   for (const Slot& slot : slots.touched()) {
     if (slot.offset == offsetof(Cpu, pc)) continue;
@@ -222,7 +223,7 @@ bool Stitch::bring_state() {
 }
 
 llvm::Function* Stitch::run(const std::string& name) {
-  const FrameStart start = frame_.begin(library_.module(), builder_, name, plan_.blocks[0].address);
+  const FrameStart start = frame_.begin(library_.module(), builder_, name, plan_);
   function_ = start.function;
   BasicBlock* begin = builder_.GetInsertBlock();
   // Static allocas belong into the entry block.

@@ -14,7 +14,7 @@ namespace kvrm::translator {
 
 struct Settings {
   // How often a place must be found running before it is translated. 0: everything is, before it first runs.
-  u32 threshold = 2;
+  u32 threshold = 16;
   bool in_background = true;
   double budget_seconds = 1e9;  // of compiling
   PlanLimits limits;

@@ -77,8 +77,8 @@ std::vector<SimulatedRegion> random_regions(Random& random, const cuda::StartSet
 // have stopped, or for kMost instructions.
 constexpr u64 kMost = 20000;
 u64 retired_in_regions = 0;
-void compare(const SimulatedDevice::Plan& plan, SimulatedDevice::Run run, const Build& build, u64 most_budget,
-             u64 seed, u32 regions = 0) {
+void compare(const SimulatedDevice::Plan& plan, SimulatedDevice::Run run, const Build& build, u64 most_budget, u64 seed,
+             u32 regions = 0) {
   SimulatedDevice device(plan);
   cuda::StartSet starts;
   std::vector<SimulatedDevice::Job> jobs;
@@ -178,8 +178,7 @@ void run_random_programs(Lanes kind, u32 group_shift, u32 groups, u64 first, u64
     run.turn = below(random, 2) == 0 ? 1 + u32(below(random, 40)) : 8192;
     run.meet = below(random, 4) != 0;
     const u64 budget = below(random, 2) == 0 ? 200 + below(random, 1000) : 100000;
-    compare(plan, run, random_machines(seed, Code(below(random, 3)), below(random, 4) == 0), budget, seed,
-            regions);
+    compare(plan, run, random_machines(seed, Code(below(random, 3)), below(random, 4) == 0), budget, seed, regions);
     if (testing::Test::HasFatalFailure() || testing::Test::HasNonfatalFailure()) return;
   }
 }

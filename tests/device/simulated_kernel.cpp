@@ -15,10 +15,8 @@ namespace {
 // Only what the loop runs inline is in these regions; at any other word they are left.
 bool run_row(Cpu& cpu, translator::LinkedLaneMemory& memory, u32 word, isa::Row row, Trap& trap) {
   switch (row) {
-#define KVRM_REGION_CASE(X, row)                                                                     \
-  case isa::Row::row:                                                                                \
-    trap = semantics::Meaning<isa::row>::execute(cpu, memory, isa::row::decode(word));               \
-    return true;
+#define KVRM_REGION_CASE(X, row) \
+  case isa::Row::row: trap = semantics::Meaning<isa::row>::execute(cpu, memory, isa::row::decode(word)); return true;
     KVRM_HOT_PLAIN_BRANCHES(KVRM_REGION_CASE, )
     KVRM_HOT_SIZED_BRANCHES(KVRM_REGION_CASE, )
     KVRM_HOT_PLAIN(KVRM_REGION_CASE, )

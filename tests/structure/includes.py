@@ -41,7 +41,7 @@ FREESTANDING = re.compile(
     r"src/(base/.*|semantics/.*|isa/(?!disassemble|asm_table).*"
     r"|memory/(page|areas|policy|flat|paged|slab_pool|common_bytes|lane_memory.*)\.h"
     r"|linux/(abi|errors|layout|protection|random|times|lane_(?!host).*)\.h"
-    r"|interpreter/(hot_rows|word_entry|cold_rows|lane_loop)\.h|device/lanes/.*|device/cuda/(kernel|check_dispatch)\.cpp"
+    r"|interpreter/(hot_rows|word_entry|cold_rows|lane_loop|lane_region)\.h|device/lanes/.*|device/cuda/(kernel|check_dispatch)\.cpp"
     r"|dispatch/.*|neural/dispatch_network\.h)$"
 )
 # Generated below isa/, but a list of semantics headers.

@@ -1,6 +1,7 @@
 // The translator against the interpreter on the same machine code: budgets, faults, code that writes code, cancel.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <random>
 #include <thread>
 
@@ -174,6 +175,54 @@ TEST(TranslatedCode, CancelEndsALoop) {
     while (machine.poll().instructions == 0) std::this_thread::yield();
     machine.cancel();
     EXPECT_EQ(machine.wait().front().reason, StopReason::kCancelled);
+  }
+}
+
+// Every load of the loop must look at memory again.
+TEST(TranslatedCode, ALaneSeesWhatAnotherStores) {
+  Options options;
+  options.device = Device::kCpu;
+  options.engine = Engine::kJit;
+  options.jit_threshold = 0;
+  options.lanes = 2;
+  options.common_memory = true;
+  auto machine = Machine::create(options);
+  ASSERT_TRUE(machine.ok());
+  // ldr x1, [x0]; cbz x1, back; hlt     and     subs x2, x2, #1; b.ne back; str w3, [x0]; hlt
+  ASSERT_TRUE(
+      machine
+          ->load(bytes_of({ldr_x(1, 0), 0xb4ffffe1, hlt(0), kNop, subs_imm(2, 2, 1), b_ne(-1), str_w(3, 0), hlt(0)}),
+                 kCode)
+          .ok());
+  ASSERT_TRUE(machine->map(kData, 0x1000, kProtectRead | kProtectWrite).ok());
+  machine->set_pc(kCode, 0);
+  machine->set_pc(kCode + 16, 1);
+  for (unsigned lane = 0; lane < 2; ++lane) machine->set_x(0, kData, lane);
+  machine->set_x(2, 3'000'000, 1);
+  machine->set_x(3, 7, 1);
+  for (const Stop& stop : machine->run_all()) EXPECT_EQ(stop.reason, StopReason::kHalt);
+  EXPECT_EQ(machine->x(1, 0), 7u);
+  EXPECT_GT(machine->statistics().regions, 0u);
+}
+
+// Arithmetic in a loop, begun with nothing inexact yet, with the usual mode and with another rounding.
+TEST(TranslatedCode, FloatingPointInEveryMode) {
+  // fadd d0, d0, d1; fmul d2, d0, d1; fdiv d3, d2, d0; fmul v4.2d, v0.2d, v1.2d; subs; b.ne; hlt
+  const Words words = {0x1e612800, 0x1e610802, 0x1e601843, 0x6e61dc04, subs_imm(2, 2, 1), b_ne(-5), hlt(0)};
+  for (const std::uint32_t fpcr : {0u, 0x00400000u, 0x01000000u}) {
+    Pair pair(words);
+    for (const double step : {1.0, 0.1, 1e300, 5e-324}) {
+      pair.both([&](Machine& machine) {
+        Registers registers = machine.registers();
+        registers.fpcr = fpcr;
+        registers.v[0] = {};
+        registers.v[1] = {std::bit_cast<std::uint64_t>(step), std::bit_cast<std::uint64_t>(step)};
+        registers.x[2] = 2000;
+        registers.pc = kCode;
+        machine.set_registers(registers);
+      });
+      EXPECT_EQ(pair.run().reason, StopReason::kHalt);
+    }
   }
 }
 

@@ -186,8 +186,7 @@ lanes::Launch LaneSet::describe() const {
   launch.images = reinterpret_cast<const u8*>(images_.address());
   launch.image_bytes = image_bytes_;
   launch.decoded = reinterpret_cast<interpreter::WordEntry*>(decoded_.address());
-  launch.regions =
-      region_count_ == 0 ? nullptr : reinterpret_cast<const interpreter::LaneRegion*>(regions_.address());
+  launch.regions = region_count_ == 0 ? nullptr : reinterpret_cast<const interpreter::LaneRegion*>(regions_.address());
   launch.region_count = region_count_;
   launch.heat = reinterpret_cast<u32*>(heat_.address());
   launch.far_pages = reinterpret_cast<memory::LaneTranslation*>(far_pages_.address());

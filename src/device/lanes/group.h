@@ -241,7 +241,8 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
           }
           retired += ran;
           left -= ran;
-          if (launch.heat && trap == Trap::kNone && lane.space.lane == choice.leader) note_place(launch, window, cpu.pc);
+          if (launch.heat && trap == Trap::kNone && lane.space.lane == choice.leader)
+            note_place(launch, window, cpu.pc);
         }
         if (trap != Trap::kNone) {
           with_attendant([&] { attendant.trapped(trap); });
