@@ -21,7 +21,6 @@ using llvm::Value;
 using ResidentCpu = BasicCpu<U128*>;
 using Resident = memory::BasicResidentLane<ResidentCpu>;
 
-constexpr unsigned kSharedSpace = 3;
 // A way out ends with a call of this until the region is optimised: the passes would make one of all returns.
 constexpr const char* kLeave = "kvrm_leave";
 
@@ -29,7 +28,7 @@ u32 base_of(u32 word) { return word >> 5 & 31; }
 
 }  // namespace
 
-GpuFrame::GpuFrame(const Plan& plan, bool alone) : alone_(alone) {
+GpuFrame::GpuFrame(const Plan& plan, bool alone, unsigned space) : alone_(alone), space_(space) {
   std::array<std::pair<u32, u32>, 32> uses;  // how many, and of which register
   for (u32 i = 0; i < uses.size(); ++i) uses[i] = {0, i};
   for (const PlanBlock& block : plan.blocks) {
@@ -45,15 +44,15 @@ FrameStart GpuFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, con
                            const Plan& plan) {
   llvm::LLVMContext& context = module.getContext();
   auto* end = llvm::StructType::get(builder.getInt32Ty(), builder.getInt32Ty());
-  auto* type =
-      llvm::FunctionType::get(end, {llvm::PointerType::get(context, kSharedSpace), builder.getInt32Ty()}, false);
+  auto* type = llvm::FunctionType::get(end, {llvm::PointerType::get(context, space_), builder.getInt32Ty()}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
   function_->setDoesNotThrow();
   function_->addParamAttr(0, llvm::Attribute::NoAlias);
   function_->addParamAttr(0, llvm::Attribute::NoUndef);
   function_->addParamAttr(0, llvm::Attribute::getWithAlignment(context, llvm::Align(8)));
   builder.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function_));
-  resident_ = builder.CreateAddrSpaceCast(function_->getArg(0), builder.getPtrTy());
+  resident_ = space_ == 0 ? static_cast<Value*>(function_->getArg(0))
+                          : builder.CreateAddrSpaceCast(function_->getArg(0), builder.getPtrTy());
   if (plan.usual_float) require_usual_float(builder, plan.blocks.front().address);
   return {function_, function_->getArg(1)};
 }

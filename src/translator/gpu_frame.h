@@ -11,8 +11,9 @@ namespace kvrm::translator {
 
 class GpuFrame final : public Frame {
  public:
-  // `alone`: for lanes that have their warp for themselves.
-  GpuFrame(const Plan& plan, bool alone);
+  // `alone`: for lanes that have their warp for themselves. `space`: the number of the address space that a lane's
+  // record is in; tests run regions on the host, where there is one only.
+  GpuFrame(const Plan& plan, bool alone, unsigned space = kShared);
 
   u64 credit_per_instruction() const override { return 1; }
   u64 least_budget(u32 words) const override { return words; }
@@ -39,7 +40,10 @@ class GpuFrame final : public Frame {
   void leave(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget, llvm::Value* trap);
   llvm::Value* at(llvm::IRBuilder<>& builder, u64 offset);
 
+  static constexpr unsigned kShared = 3;
+
   const bool alone_;
+  const unsigned space_;
   std::array<u32, kBases> bases_;
   llvm::Function* function_ = nullptr;
   llvm::Value* resident_ = nullptr;  // the lane's ResidentLane

@@ -1,7 +1,8 @@
 // The semantics as a library of functions for the stitcher, one per row. Compiled to bitcode only, never linked: the
 // translator inlines these functions with constant operands.
 #include "semantics/meaning.h"
-#if defined(__NVPTX__)
+#if defined(KVRM_LANES) || defined(KVRM_LANE_ROWS)
+#define KVRM_LANES
 #include "translator/lane_links.h"
 #else
 #include "translator/links.h"
@@ -9,7 +10,7 @@
 
 namespace kvrm::translator {
 
-#if defined(__NVPTX__)
+#if defined(KVRM_LANES)
 using Links = LaneLinks;
 #endif
 
@@ -18,7 +19,7 @@ KVRM_INLINE Trap run_row(Cpu& cpu, Links* links, u64 bits) {
   Op op;
   static_assert(sizeof(op) <= sizeof(bits));
   __builtin_memcpy(&op, &bits, sizeof(op));
-#if defined(__NVPTX__)
+#if defined(KVRM_LANES)
   LinkedLaneMemory memory{links};
 #else
   LinkedBacking backing{links};

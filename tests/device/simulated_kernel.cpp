@@ -34,6 +34,10 @@ bool run_row(Cpu& cpu, translator::LinkedLaneMemory& memory, u32 word, isa::Row 
 
 interpreter::RegionEnd run_simulated(const SimulatedRegion& region, memory::ResidentLane& lane, u32 budget) {
   Cpu& cpu = lane.cpu;
+  if (region.code != 0) {
+    const u64 end = reinterpret_cast<u64 (*)(memory::ResidentLane*, u32)>(region.code)(&lane, budget);
+    return {static_cast<Trap>(end & 0xffffffff), static_cast<u32>(end >> 32)};
+  }
   translator::LaneLinks links{&lane.pages, {memory::kNoLanePage, 0}, lane.pages.alone};
   translator::LinkedLaneMemory memory{&links};
   if (cpu.pc != region.head) __builtin_trap();

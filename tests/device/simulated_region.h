@@ -1,4 +1,4 @@
-// What stands in for a region on simulated warps: words that are run one by one, with a region's memory and by a
+// A region on simulated warps: translated code, or words that are run one by one, with a region's memory and by a
 // region's rules (interpreter/lane_region.h). Plain data.
 #pragma once
 
@@ -11,6 +11,7 @@ namespace kvrm::device::test {
 struct SimulatedRegion {
   u64 head;                // guest address of the first word
   std::vector<u32> words;  // those that follow each other from there
+  u64 code = 0;            // as LaneRegionCompiler gives it; 0: the words are run
   mutable u64 retired = 0;  // instructions, by all lanes
 };
 

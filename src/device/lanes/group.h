@@ -208,6 +208,11 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
               } else {
                 end = interpreter::run_turn<Together>(home, window.start, window.words, window.entries, at, most,
                                                       choice.from, choice.until, choice.lanes);
+                // It came to a region: that is next, not the word in whose place it is.
+                if (end.trap == Trap::kNotHere && end.retired != 0 &&
+                    find_region(launch, window, static_cast<u32>((cpu.pc - window.start) / 4))) {
+                  end.trap = Trap::kNone;
+                }
               }
               trap = end.trap;
               ran += end.retired;
