@@ -119,6 +119,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   interpreter::CodeWindow window{0, 0, nullptr};
   u32 window_changes = ~lane.space.changes;
   u32 since_poll = 0;
+  u32 since_by_turns = 0;  // instructions since a lane led that the rule did not choose
   const auto asked_for = [&](Control what) {
     return warp.ballot((sync::load<sync::kRelaxed, sync::kSystem>(launch.control) & what) != 0) != 0;
   };
@@ -165,7 +166,9 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
                             : reinterpret_cast<u64>(window.entries) + index * sizeof(interpreter::WordEntry);
       const Choice choice = choose(warp, status == Status::kRunning, runnable, place, index << 32 | window.words,
                                    cpu.x[kSpSlot], step, launch.meet != 0);
-      u64 turn = left < launch.turn ? left : launch.turn;
+      const u32 share = since_by_turns / kFairShare + 1;
+      const u32 most = choice.by_turns && share < launch.turn ? share : launch.turn;
+      u64 turn = left < most ? left : most;
       if (deadline > cpu.clock_ns && deadline - cpu.clock_ns < turn) turn = deadline - cpu.clock_ns;
       const u32 common_turn = warp.reduce_min(choice.mine ? static_cast<u32>(turn) : ~0u);
       u32 ran = 0;
@@ -206,6 +209,8 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
           };
           if (launch.group_shift == 0) {
             run(typename Warp::Alone(choice.lanes));
+          } else if (choice.lanes == ~0u) {
+            run(typename Warp::Whole(choice.lanes));
           } else {
             run(typename Warp::Together(choice.lanes));
           }
@@ -221,7 +226,9 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
           with_attendant([&] { attendant.stop({StopKind::kBudget, Trap::kNone, 0, 0}); });
         }
       }
-      since_poll += warp.shuffle(ran, choice.leader) + 1;
+      const u32 led = warp.shuffle(ran, choice.leader);
+      since_poll += led + 1;
+      since_by_turns = choice.by_turns ? 0 : since_by_turns + led;
     }
 
     if (since_poll >= launch.turn) {
