@@ -3,18 +3,44 @@
 
     bench/compare.py --a OLD/kvrm --b NEW/kvrm [--rounds 10] [--set integer] [--only NAME] [--json FILE]
     bench/compare.py --a build/kvrm --b build/kvrm --b-options "--dispatch neural"
+    bench/compare.py --a kvrm --b kvrm --b-options "--dispatch neural" --guests DIR --instructions 5e6
 
-Prints, per program, the median time of B over that of A, and the geometric mean: 1.02 means B is 2 % slower.
+Prints, per program, the median time of B over that of A, and the geometric mean: 1.02 means B is 2 % slower. With --guests
+nothing is built and only the guests in that folder are run, so it works on a machine that has Python and kvrm alone.
 """
 
 import argparse
 import json
 import math
 import os
+import pathlib
+import shlex
 import statistics
+import subprocess
 import sys
+import time
 
 import run
+
+
+class Guests:
+    """A folder of guests in the place of run.OUT, which has one for each machine."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder).absolute()
+
+    def __truediv__(self, machine):
+        return self.folder
+
+
+def timed(command):
+    """Wall seconds; a program may stop because it has run enough."""
+    began = time.perf_counter()
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, cwd=run.FILES)
+    seconds = time.perf_counter() - began
+    if done.returncode and not (done.returncode == 125 and b"stopped after" in done.stderr):
+        run.fail(f"exit status {done.returncode}: {shlex.join(command)}: {done.stderr.decode(errors='replace')[-300:]}")
+    return seconds
 
 
 def main():
@@ -26,13 +52,19 @@ def main():
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--set", choices=("integer", "numeric", "all"), default="integer")
     parser.add_argument("--only", default="", help="only the programs whose name contains this")
+    parser.add_argument("--guests", help="run the guests in this folder; build and fetch nothing")
+    parser.add_argument("--instructions", type=lambda text: int(float(text)), help="stop each program after so many")
     parser.add_argument("--json", help="write the figures to this file, too")
     options = parser.parse_args()
 
-    packages = run.prepare()
+    if options.guests:
+        packages, run.OUT, run.FILES = False, Guests(options.guests), os.getcwd()
+    else:
+        packages = run.prepare()
+    stop = f" --max-instructions {options.instructions}" if options.instructions else ""
     commands = []
     for kvrm, extra in ((options.a, options.a_options), (options.b, options.b_options)):
-        options.kvrm, options.kvrm_options = os.path.abspath(kvrm), extra
+        options.kvrm, options.kvrm_options = os.path.abspath(kvrm), extra + stop
         commands.append({name: row[1]["kvrm"] for name, row in run.programs(options, packages).items()})
 
     ratios = {}
@@ -41,7 +73,7 @@ def main():
         for round_number in range(options.rounds):
             run.note(f"{name}: round {round_number + 1} of {options.rounds}")
             for side in (0, 1) if round_number % 2 == 0 else (1, 0):
-                times[side].append(run.timed(commands[side][name])[0])
+                times[side].append(timed(commands[side][name]))
         ratios[name] = statistics.median(times[1]) / statistics.median(times[0])
         print(f"{name:20} {ratios[name]:.4f}", flush=True)
     if not ratios:

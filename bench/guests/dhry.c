@@ -83,6 +83,7 @@ int main(void) {
     items[i].related = &items[(i + 1) % kItems];
     items[i].stock = 100 + i;
     items[i].price = 1 + i % 7 + (int)(OWN() >> 58);
+    shelf[i] = (int)(OWN() >> 36);
     text_copy(items[i].name, "BRASS LANTERN #..");
     items[i].name[15] = (char)('A' + i % 26);
     items[i].name[16] = (char)('a' + i / 26);

@@ -8,7 +8,7 @@ typedef struct Node {
 
 // Link the nodes into one cycle, in the order of a random permutation.
 static Node* make(Node* nodes, uint32_t* order, uint32_t count) {
-  uint64_t random = 5 + OWN();
+  uint64_t random = 5;
   for (uint32_t i = 0; i < count; i++) order[i] = i;
   for (uint32_t i = count - 1; i > 0; i--) {
     uint32_t j = (uint32_t)((uint64_t)random_next(&random) * (i + 1) >> 32), t = order[i];
@@ -18,7 +18,7 @@ static Node* make(Node* nodes, uint32_t* order, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     Node* node = &nodes[order[i]];
     node->next = &nodes[order[(i + 1) % count]];
-    node->value = random_next(&random);
+    node->value = random_next(&random) + OWN();
   }
   return &nodes[order[0]];
 }

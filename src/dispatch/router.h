@@ -45,7 +45,7 @@ struct Router {
   }
 
  private:
-  isa::Class ask(u32 word, u64 pc) const {
+  KVRM_COLD isa::Class ask(u32 word, u64 pc) const {
     const u32 predicted = neural::predict_class(*network, word, pc);
     if (mode == Mode::kNeural) return static_cast<isa::Class>(predicted);
     const isa::Class right = isa::routing_class(word);

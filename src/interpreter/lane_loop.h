@@ -51,6 +51,7 @@ struct TurnEnd {
 // window, index and turn, and Together makes them agree whenever one of them may have to leave. It is made of the mask
 // of these lanes:
 //   kAlone               it is one lane, in a group of one
+//   kOwnJumps            frequent handlers end with a jump of their own
 //   any(condition)       whether it holds for one of them
 //   agree(inside, key)   whether all are inside and have the same key
 // Other lanes of the group may wait for them: they come back when a branch leads out of the words from `from` to before
@@ -119,38 +120,38 @@ dispatch:
   // handlers: the preprocessor expands the inner one only in a second pass.
 #define KVRM_NOTHING()
 #define KVRM_AGAIN(...) __VA_ARGS__
-#define KVRM_RUN(row, shape, promise)                                                      \
-  L_##row##shape : {                                                                       \
-    auto op = unpack_operands<isa::row>(operands);                                         \
-    promise;                                                                               \
-    if constexpr (semantics::kUsesPc<isa::row>) cpu.pc = start + u64{index} * 4;           \
-    if constexpr (kAsksMemory<isa::row>) {                                                 \
-      (void)semantics::Meaning<isa::row>::execute(cpu, probe, op);                         \
-      KVRM_UNIFORM_GOTO(together.any(probe.wrong != 0), missed);                           \
-    }                                                                                      \
-    const WordEntry ahead = load_entry(code + index + 2);                                  \
-    memory::RecentPage<Together::kAlone> memory{probe.known.page};                         \
-    (void)semantics::Meaning<isa::row>::execute(cpu, memory, op);                          \
-    handler = following.handler;                                                           \
-    operands = following.operands;                                                         \
-    following = ahead;                                                                     \
-    ++index;                                                                               \
-    if constexpr (!(Together::kAlone && kIsFrequent<kHandle_##row##shape>)) goto dispatch; \
-    KVRM_DISPATCH KVRM_NOTHING()(handler);                                                 \
+#define KVRM_RUN(row, shape, promise)                                                         \
+  L_##row##shape : {                                                                          \
+    auto op = unpack_operands<isa::row>(operands);                                            \
+    promise;                                                                                  \
+    if constexpr (semantics::kUsesPc<isa::row>) cpu.pc = start + u64{index} * 4;              \
+    if constexpr (kAsksMemory<isa::row>) {                                                    \
+      (void)semantics::Meaning<isa::row>::execute(cpu, probe, op);                            \
+      KVRM_UNIFORM_GOTO(together.any(probe.wrong != 0), missed);                              \
+    }                                                                                         \
+    const WordEntry ahead = load_entry(code + index + 2);                                     \
+    memory::RecentPage<Together::kAlone> memory{probe.known.page};                            \
+    (void)semantics::Meaning<isa::row>::execute(cpu, memory, op);                             \
+    handler = following.handler;                                                              \
+    operands = following.operands;                                                            \
+    following = ahead;                                                                        \
+    ++index;                                                                                  \
+    if constexpr (!(Together::kOwnJumps && kIsFrequent<kHandle_##row##shape>)) goto dispatch; \
+    KVRM_DISPATCH KVRM_NOTHING()(handler);                                                    \
   }
   KVRM_AGAIN(KVRM_HOT_OTHERS(KVRM_RUN))
 #undef KVRM_RUN
 
-#define KVRM_RUN(row, shape, promise)                                                      \
-  L_##row##shape : {                                                                       \
-    auto op = unpack_operands<isa::row>(operands);                                         \
-    promise;                                                                               \
-    cpu.pc = start + u64{index} * 4;                                                       \
-    (void)semantics::Meaning<isa::row>::execute(cpu, probe, op);                           \
-    if constexpr (!(Together::kAlone && kIsFrequent<kHandle_##row##shape>)) goto branched; \
-    KVRM_BRANCHED;                                                                         \
-    KVRM_START;                                                                            \
-    KVRM_DISPATCH KVRM_NOTHING()(handler);                                                 \
+#define KVRM_RUN(row, shape, promise)                                                         \
+  L_##row##shape : {                                                                          \
+    auto op = unpack_operands<isa::row>(operands);                                            \
+    promise;                                                                                  \
+    cpu.pc = start + u64{index} * 4;                                                          \
+    (void)semantics::Meaning<isa::row>::execute(cpu, probe, op);                              \
+    if constexpr (!(Together::kOwnJumps && kIsFrequent<kHandle_##row##shape>)) goto branched; \
+    KVRM_BRANCHED;                                                                            \
+    KVRM_START;                                                                               \
+    KVRM_DISPATCH KVRM_NOTHING()(handler);                                                    \
   }
   KVRM_AGAIN(KVRM_HOT_BRANCHES(KVRM_RUN))
 #undef KVRM_RUN

@@ -32,6 +32,7 @@ inline constexpr u64 kEntryWrite = u64{1} << 57;
 inline constexpr u64 kEntryExecute = u64{1} << 58;
 inline constexpr u64 kEntryPrivate = u64{1} << 59;
 inline constexpr u64 kEntryCommon = u64{1} << 60;  // writable bytes that several lanes see: accesses are atomic
+inline constexpr u64 kEntryCounted = u64{1} << 61;  // still shared bytes, but one of the lane's private pages already
 inline constexpr u64 kEntryPresent = u64{1} << 63;
 inline constexpr u64 kEntryAddress = (u64{1} << 56) - 1;
 inline constexpr u64 kEntryPermissions = kEntryRead | kEntryWrite | kEntryExecute;
@@ -325,7 +326,8 @@ class LaneMemory {
   inline bool write(u64 address, const void* from, u64 size);
   KVRM_COLD inline bool peek(u64 address, void* to, u64 size);
   KVRM_COLD inline bool poke(u64 address, const void* from, u64 size);
-  // Shared bytes at a page that is mapped, instead of those of its area. False: no memory for tables.
+  // Shared bytes at a page that is mapped, instead of those of its area: a private page that nobody has written yet, and
+  // counted as one. False: no memory for tables.
   KVRM_COLD inline bool show(u64 address, u64 source);
   KVRM_COLD inline u64 accessible(u64 address, u64 size, u32 protection);
   KVRM_COLD inline bool map(u64 address, u64 size, u32 protection);

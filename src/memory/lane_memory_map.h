@@ -134,7 +134,8 @@ inline void LaneMemory::join(GroupPage& page, u32 lanes) {
 // A copy of its own for the lane. The group's lanes that ask for the same page together get it together.
 inline bool LaneMemory::make_private(u64& entry, GroupPage& page) {
   LaneWorld& world = *space_->world;
-  if (space_->private_pages >= space_->page_limit) return false;
+  const bool counted = entry & kEntryCounted;
+  if (!counted && space_->private_pages >= space_->page_limit) return false;
   const Peers peers(&page, space_->lane);
   if (peers.first()) join(page, peers.lanes());
   peers.sync();
@@ -146,16 +147,16 @@ inline bool LaneMemory::make_private(u64& entry, GroupPage& page) {
   for (u32 i = 0; i < kPageWords; ++i) {
     store_global(lane_byte(copy, u64{i} * 8), load_global<u64>(lane_byte(old, u64{i} * 8)));
   }
-  entry = copy | (entry & ~kEntryAddress) | kEntryPrivate;
-  ++space_->private_pages;
+  entry = copy | (entry & ~(kEntryAddress | kEntryCounted)) | kEntryPrivate;
+  space_->private_pages += !counted;
   ++space_->changes;
   return true;
 }
 
 // Whoever drops pages has a fence before: what this lane wrote comes before what the frame's next owner writes.
 inline void LaneMemory::drop(u64& entry, GroupPage& page) {
+  if (entry & (kEntryPrivate | kEntryCounted)) --space_->private_pages;
   if (entry & kEntryPrivate) {
-    --space_->private_pages;
     u64 seen = sync::load<sync::kRelaxed, sync::kDevice>(&page.state);
     for (;;) {
       const u64 others = seen & ~(u64{1} << (32 + space_->lane));
@@ -363,7 +364,8 @@ bool LaneMemory::show(u64 address, u64 source) {
   const Area* area = space_->areas.find(address);
   const Slot slot = area ? find_slot(address >> kPageShift, true) : Slot{nullptr, nullptr};
   if (!slot.entry) return false;
-  *slot.entry = shown_entry(*area, source);
+  *slot.entry = shown_entry(*area, source) | kEntryCounted;
+  ++space_->private_pages;
   note_private(address);
   ++space_->changes;
   return true;

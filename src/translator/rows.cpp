@@ -1,7 +1,7 @@
 // The semantics as a library of functions for the stitcher, one per row. Compiled to bitcode only, never linked: the
 // translator inlines these functions with constant operands.
 #include "semantics/meaning.h"
-#if defined(KVRM_LANES) || defined(KVRM_LANE_ROWS)
+#if defined(__NVPTX__) || defined(KVRM_LANE_ROWS)
 #define KVRM_LANES
 #include "translator/lane_links.h"
 #else

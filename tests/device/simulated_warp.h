@@ -93,6 +93,7 @@ template <bool kIsAlone>
 class LanesTogether {
  public:
   static constexpr bool kAlone = kIsAlone;
+  static constexpr bool kOwnJumps = false;
   explicit LanesTogether(u32 mask) : current_(current_lane()), mask_(mask) {}
   bool any(bool condition) const {
     const auto values = exchange(condition);
@@ -127,6 +128,7 @@ class LanesTogether {
 class WarpOfLane {
  public:
   using Together = LanesTogether<false>;
+  using Whole = LanesTogether<false>;
   using Alone = LanesTogether<true>;
   WarpOfLane(SimulatedWarp& warp, u32 lane) : warp_(warp), lane_(lane) {}
 

@@ -3,6 +3,7 @@
 
     tests/gpu/check.py --device cuda                              build/gpu-carry
     tests/gpu/check.py --device cuda --parts programs,hostile     parts of it
+    tests/gpu/check.py --parts oracle-corpus --dispatch neural    the network routes every word of the oracle's cases
     tests/gpu/check.py --device cpu --small                       a trial without a GPU
     tests/gpu/check.py --unpack DIR --parts none                  only unpack the tools, for bench/gpu.py
 
@@ -20,6 +21,7 @@ import json
 import lzma
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tarfile
@@ -41,32 +43,63 @@ def has_gpu(kvrm):
     return cuda["available"], json.dumps(cuda)
 
 
+def rows_in_shares(table, shares):
+    """The oracle's options for each share of the rows: what is slow about a case is the host's part of it."""
+    names = [row["name"] for row in json.loads(pathlib.Path(table).read_text())["rows"]]
+    return [[option for name in names[share::shares] for option in ("--row", name)] for share in range(shares)]
+
+
 def commands(options, tools):
-    """(name, command) of everything that was asked for."""
+    """(name, commands that run side by side) of everything that was asked for."""
     kvrm, table = str(tools / "kvrm"), ["--table", str(tools / "a64.json")]
     oracle = [str(tools / "oracle"), *table, "--device", options.device, "--lanes", str(options.lanes)]
+    oracle += ["--dispatch", options.dispatch]
     python = [sys.executable]
     if "programs" in options.parts:
         more = ["--share", "1/10"] if options.small else []
         run = [str(HERE / "run.py"), str(options.carry / "programs.tar.xz"), "--kvrm", kvrm, "--device", options.device]
-        yield "programs", python + run + more
+        yield "programs", [python + run + more]
     if "oracle-corpus" in options.parts:
-        for mode in MODES:
-            plain = tools / f"oracle-{mode}"
+        corpora = {mode: tools / f"oracle-{mode}" for mode in MODES}
+        for mode, plain in corpora.items():
             plain.write_bytes(lzma.decompress((options.carry / f"oracle-{mode}.xz").read_bytes()))
-            yield f"oracle-corpus {mode}", [*oracle, "--corpus", str(plain)]
+        yield "oracle-corpus", [[*oracle, "--corpus", str(plain)] for plain in corpora.values()]
     if "oracle" in options.parts:
-        for mode in MODES:
-            yield f"oracle {mode}", [*oracle, mode, "--against", "cpu", *(SMALL[mode] if options.small else [])]
+        against = {mode: [*oracle, mode, "--against", "cpu", *(SMALL[mode] if options.small else [])] for mode in MODES}
+        shares = rows_in_shares(table[1], min(8, os.cpu_count()))
+        yield "oracle", [*([*against["rows"], *rows] for rows in shares), against["sequences"], against["sigill"]]
     if "hostile" in options.parts:
         run = [str(HERE / "hostile.py"), "--kvrm", kvrm, "--device", options.device, "--guests", str(tools / "guests")]
         sizes = {"hostile": ("512", "1000000", "32M"), "hostile, full warps": ("67584", "5000", "2M")}
         for name, (jobs, count, memory) in {"hostile": ("256", "2000", "32M")}.items() if options.small else sizes.items():
-            yield name, [*python, *run, "--jobs", jobs, "--count", count, "--memory", memory]
+            yield name, [[*python, *run, "--jobs", jobs, "--count", count, "--memory", memory]]
     if "lanes" in options.parts:
         check = ["env", f"KVRM_TEST_DEVICE={options.device}", str(tools / "lanes_check"), "--gtest_brief=1"]
-        yield "lanes", check
-        yield "lanes in slices", [check[0], "KVRM_SLICE_MS=2", *check[1:]]
+        yield "lanes", [check]
+        yield "lanes in slices", [[check[0], "KVRM_SLICE_MS=2", *check[1:]]]
+
+
+def run_side_by_side(commands, timeout):
+    """What they print, each in one piece, and the first status that is not 0."""
+    began = time.monotonic()
+    running = []
+    for command in commands:
+        told = " ".join(command)
+        print(f"  {told if len(told) < 400 else told[:400] + ' ...'}", flush=True)
+        alone = len(commands) == 1
+        pipes = {} if alone else {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        running.append(subprocess.Popen(command, start_new_session=True, **pipes))
+    status = 0
+    for process in running:
+        try:
+            output, _ = process.communicate(timeout=max(0.1, timeout - (time.monotonic() - began)))
+            print(output or "", end="", flush=True)
+            status = status or process.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # with the programs it has started
+            process.communicate()
+            status = status or f"not done after {timeout:.0f} s"
+    return status
 
 
 def run_all(options, tools):
@@ -77,16 +110,15 @@ def run_all(options, tools):
         if not there:
             print(f"skipped, no GPU: {told}")
             return SKIPPED
-    table, failed = [], 0
-    for name, command in commands(options, tools):
-        print(f"== {name}: {' '.join(command)}", flush=True)
+    table, failed, start = [], 0, time.monotonic()
+    for name, side_by_side in commands(options, tools):
+        print(f"== {name}", flush=True)
         began = time.monotonic()
-        try:
-            status = subprocess.run(command, timeout=options.timeout).returncode
-        except subprocess.TimeoutExpired:
-            status = f"not done after {options.timeout:.0f} s"
+        status = run_side_by_side(side_by_side, options.timeout)
         failed += status != 0
         table.append(f"{name:<24}{time.monotonic() - began:>8.1f} s  {'passed' if status == 0 else f'FAILED ({status})'}")
+    if table:
+        table.append(f"{'all':<24}{time.monotonic() - start:>8.1f} s  {f'{failed} failed' if failed else 'passed'}")
     print("\n".join(table))
     return 1 if failed else 0
 
@@ -97,6 +129,7 @@ def main():
     parser.add_argument("--device", default="cuda", help="cuda or cpu")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {', '.join(PARTS)}; or none")
     parser.add_argument("--lanes", type=int, default=8192, help="cases of the oracle at a time")
+    parser.add_argument("--dispatch", default="table", help="of the oracle's machines: table, neural or hybrid")
     parser.add_argument("--timeout", type=float, default=480, help="seconds a part may take")
     parser.add_argument("--small", action="store_true", help="a share of everything")
     parser.add_argument("--skip", action="store_true", help="where kvrm sees no GPU, say so and exit with 77")

@@ -271,6 +271,57 @@ TEST(Lanes, OneWaitsForItsInputWhileTheOthersRun) {
   ::close(output[1]);
 }
 
+// Goes round sixteen pages at x1, each lane (x0) in an order of its own, as often as its number says, and branches by
+// what it finds there: lanes of a warp need pages at different times, part, and end one after the other.
+const Words kPages = {
+    0xd2800009,  //    mov x9, #0
+    0xd280000a,  //    mov x10, #0
+    0x8b00000b,  //    add x11, x0, x0
+    0x9100056b,  //    add x11, x11, #1
+    0xd280000c,  //    mov x12, #0
+    0x8b0b0129,  // 1: add x9, x9, x11
+    0x92400d29,  //    and x9, x9, #15
+    0x8b09302d,  //    add x13, x1, x9, lsl #12
+    0xf94005ae,  //    ldr x14, [x13, #8]
+    0x8b0c01ce,  //    add x14, x14, x12
+    0xf90005ae,  //    str x14, [x13, #8]
+    0xca0e014a,  //    eor x10, x10, x14
+    0x3608004e,  //    tbz w14, #1, 2f
+    0x93ca1d4a,  //    ror x10, x10, #7
+    0x9100058c,  // 2: add x12, x12, #1
+    0x9100a00f,  //    add x15, x0, #40
+    0xeb0f019f,  //    cmp x12, x15
+    0x54fffe81,  //    b.ne 1b
+    0xd4400000,  //    hlt #0
+};
+std::uint64_t pages_result(std::uint64_t lane) {
+  std::uint64_t pages[16] = {}, at = 0, result = 0;
+  for (std::uint64_t round = 0; round < lane + 40; ++round) {
+    at = (at + 2 * lane + 1) % 16;
+    pages[at] += round;
+    result ^= pages[at];
+    if (pages[at] & 2) result = result >> 7 | result << 57;
+  }
+  return result;
+}
+
+TEST(Lanes, PagesInAnyOrder) {
+  for (const Shape& shape : kShapes) {
+    ::setenv("KVRM_LANES_PER_WARP", std::to_string(shape.per_warp).c_str(), 1);
+    auto machine = Machine::create(device_options(shape.lanes));
+    ASSERT_TRUE(machine.ok()) << machine.error().message;
+    for (unsigned lane = 0; lane < shape.lanes; ++lane) {
+      ASSERT_TRUE(machine->load(bytes_of(kPages), kCode, lane));
+      ASSERT_TRUE(machine->map(kData, kDataBytes, kProtectRead | kProtectWrite, lane));
+      machine->set_pc(kCode, lane);
+      machine->set_x(0, lane, lane);
+      machine->set_x(1, kData, lane);
+    }
+    expect_all_halt(*machine);
+    for (unsigned lane = 0; lane < shape.lanes; ++lane) EXPECT_EQ(machine->x(10, lane), pages_result(lane)) << lane;
+  }
+}
+
 // Free bytes of GPU memory; nothing on the CPU device.
 std::uint64_t free_memory() {
   if (!on_gpu()) return 0;

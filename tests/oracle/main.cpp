@@ -106,6 +106,8 @@ int run_all(Arguments& a, const std::string& command) {
   }
   a.options.memory_seed = a.plan.seed;
   a.options.machine.device = a.device == "cuda" ? Device::kCuda : Device::kCpu;
+  // A lane needs two dozen pages; on a GPU the limit decides how much memory the lanes take, and others may run beside.
+  a.options.machine.memory_limit = uint64_t{512} << 10;
   a.options.against_cpu = a.against == "cpu";
   a.options.machine.engine = a.engine == "jit" ? Engine::kJit : Engine::kInterpreter;
   a.options.machine.dispatch = a.dispatch == "neural"   ? Dispatch::kNeural

@@ -18,11 +18,13 @@ static_assert(sizeof(memory::ResidentLane) + memory::kAloneGap +
 class LanesTogether {
  public:
   static constexpr bool kAlone = false;
+  static constexpr bool kOwnJumps = false;
   KVRM_INLINE explicit LanesTogether(u32 mask) : mask_(mask) {}
   KVRM_INLINE bool any(bool condition) const { return warp::any(mask_, condition); }
   KVRM_INLINE bool agree(bool inside, u32 key) const {
-    const u32 first = static_cast<u32>(__builtin_ctz(mask_));
-    return warp::all(mask_, inside && key == warp::shuffle(mask_, key, first));
+    // All of them exchange keys, whatever they are going to say.
+    const u32 leading = warp::shuffle(mask_, key, static_cast<u32>(__builtin_ctz(mask_)));
+    return warp::all(mask_, inside && key == leading);
   }
   KVRM_INLINE u32 least(u32 value) const { return warp::reduce_min(mask_, value); }
 
@@ -30,9 +32,24 @@ class LanesTogether {
   u32 mask_;
 };
 
+// All lanes of a warp: with a mask that is a constant, a vote is one instruction.
+class WholeWarp {
+ public:
+  static constexpr bool kAlone = false;
+  static constexpr bool kOwnJumps = true;
+  KVRM_INLINE explicit WholeWarp(u32) {}
+  KVRM_INLINE bool any(bool condition) const { return warp::any(warp::kAll, condition); }
+  KVRM_INLINE bool agree(bool inside, u32 key) const {
+    const u32 leading = warp::shuffle(warp::kAll, key, 0);
+    return warp::all(warp::kAll, inside && key == leading);
+  }
+  KVRM_INLINE u32 least(u32 value) const { return warp::reduce_min(warp::kAll, value); }
+};
+
 class LaneAlone {
  public:
   static constexpr bool kAlone = true;
+  static constexpr bool kOwnJumps = true;
   KVRM_INLINE explicit LaneAlone(u32) {}
   KVRM_INLINE bool any(bool condition) const { return condition; }
   KVRM_INLINE bool agree(bool inside, u32) const { return inside; }
@@ -42,6 +59,7 @@ class LaneAlone {
 class GpuWarp {
  public:
   using Together = LanesTogether;
+  using Whole = WholeWarp;
   using Alone = LaneAlone;
 
   KVRM_INLINE explicit GpuWarp(u32 group_shift) : mask_(group_shift == 5 ? ~0u : (1u << (1u << group_shift)) - 1) {}

@@ -142,6 +142,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   interpreter::CodeWindow window{0, 0, nullptr};
   u32 window_changes = ~lane.space.changes;
   u32 since_poll = 0;
+  u32 since_by_turns = 0;  // instructions since a lane led that the rule did not choose
   const auto asked_for = [&](Control what) {
     return warp.ballot((sync::load<sync::kRelaxed, sync::kSystem>(launch.control) & what) != 0) != 0;
   };
@@ -188,7 +189,9 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
                             : reinterpret_cast<u64>(window.entries) + index * sizeof(interpreter::WordEntry);
       const Choice choice = choose(warp, status == Status::kRunning, runnable, place, index << 32 | window.words,
                                    cpu.x[kSpSlot], step, launch.meet != 0);
-      u64 turn = left < launch.turn ? left : launch.turn;
+      const u32 share = since_by_turns / kFairShare + 1;
+      const u32 most = choice.by_turns && share < launch.turn ? share : launch.turn;
+      u64 turn = left < most ? left : most;
       if (deadline > cpu.clock_ns && deadline - cpu.clock_ns < turn) turn = deadline - cpu.clock_ns;
       const u32 common_turn = warp.reduce_min(choice.mine ? static_cast<u32>(turn) : ~0u);
       u32 ran = 0;
@@ -200,13 +203,13 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
             bool go_on = true;
             while (go_on) {
               // In a region lanes may part; each has its own count then.
-              const u32 most = together.least(common_turn - ran);
+              const u32 room = together.least(common_turn - ran);
               interpreter::TurnEnd end;
               if (const auto* region = find_region(launch, window, at)) {
-                const interpreter::RegionEnd left = home.run_region(region->code, most);
-                end = {left.trap, most - left.left};
+                const interpreter::RegionEnd done = home.run_region(region->code, room);
+                end = {done.trap, room - done.left};
               } else {
-                end = interpreter::run_turn<Together>(home, window.start, window.words, window.entries, at, most,
+                end = interpreter::run_turn<Together>(home, window.start, window.words, window.entries, at, room,
                                                       choice.from, choice.until, choice.lanes);
                 // It came to a region: that is next, not the word in whose place it is.
                 if (end.trap == Trap::kNotHere && end.retired != 0 &&
@@ -241,6 +244,8 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
           };
           if (launch.group_shift == 0) {
             run(typename Warp::Alone(choice.lanes));
+          } else if (choice.lanes == ~0u) {
+            run(typename Warp::Whole(choice.lanes));
           } else {
             run(typename Warp::Together(choice.lanes));
           }
@@ -258,7 +263,9 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
           with_attendant([&] { attendant.stop({StopKind::kBudget, Trap::kNone, 0, 0}); });
         }
       }
-      since_poll += ~warp.reduce_min(~ran) + 1;  // the most of all
+      const u32 most_ran = ~warp.reduce_min(~ran);  // in a region each lane has its own count
+      since_poll += most_ran + 1;
+      since_by_turns = choice.by_turns ? 0 : since_by_turns + most_ran;
     }
 
     if (since_poll >= launch.turn) {
