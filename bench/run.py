@@ -5,6 +5,7 @@
     bench/run.py --set numeric           floating point and vectors alone; --set integer: the rest alone
     bench/run.py --only sieve --rounds 3
     bench/run.py --json build/bench/result.json
+    bench/run.py --translator            kvrm is --engine jit with a warm cache; --engine auto without one is measured, too
 
 Times are wall clock of the whole process, start to exit; a program's figure is the median of its
 rounds. Each round runs qemu, kvrm, native, in that order, and all outputs must be equal.
@@ -25,6 +26,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 REPO = pathlib.Path(__file__).resolve().parents[1]
@@ -36,6 +38,9 @@ FILES = OUT / "files"
 QEMU = ["qemu-aarch64", "-cpu", "neoverse-n1"]
 TEXT_BYTES = {"gzip.txt": 2_000_000, "sha256sum.txt": 10_000_000}
 HELLO_RUNS = 20
+COLD_BUDGETS = (100_000_000, 1_000_000_000)
+STOPPED_BY_BUDGET = 125
+MOST_WARM_UPS = 8
 WORDS = "the lane engine device region proposal proof and of to in memory kernel machine branch".split()
 
 # Name, guest program, its arguments; one list per set.
@@ -115,12 +120,12 @@ def programs(options, packages):
     return {name: row for name, row in table.items() if row[0] in chosen and options.only in name}
 
 
-def timed(command):
+def timed(command, allowed=(0,)):
     """(seconds, output digest); a program that fails ends the benchmark."""
     began = time.perf_counter()
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, cwd=FILES)
     seconds = time.perf_counter() - began
-    if done.returncode:
+    if done.returncode not in allowed:
         last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or [""]
         fail(f"exit status {done.returncode}: {shlex.join(command)}: {last[0]}")
     return seconds, hashlib.sha256(done.stdout).hexdigest()
@@ -138,10 +143,34 @@ def statistics_of(command):
         fail(f"no statistics from: {shlex.join(command)}")
 
 
+def is_warm(command):
+    """Runs the program; whether every region it used came from the cache."""
+    at = command.index("run") + 1
+    command = command[:at] + ["--stats=json"] + command[at:]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, cwd=FILES)
+    counted = json.loads(done.stderr.splitlines()[-1])
+    return counted["regions"] == counted["cached_regions"]
+
+
 def fast_share(counted):
     """The share of FP operations on the fast path, where kvrm counts that."""
     fast, slow = counted.get("fp_fast"), counted.get("fp_slow")
     return fast / (fast + slow) if fast is not None and slow is not None and fast + slow else None
+
+
+def cold(options, commands):
+    """Seconds of --engine auto with an empty cache: up to the first budget, and to the end."""
+    at = commands["kvrm"].index("--engine")
+    auto = commands["kvrm"][: at + 1] + ["auto"] + commands["kvrm"][at + 2 :]
+    limited = auto[:at] + ["--max-instructions", str(COLD_BUDGETS[0])] + auto[at:]
+    taken = []
+    kept = os.environ["XDG_CACHE_HOME"]
+    for command in (limited, auto):
+        with tempfile.TemporaryDirectory(dir=OUT) as empty:
+            os.environ["XDG_CACHE_HOME"] = empty
+            taken.append(timed(command, (0, STOPPED_BY_BUDGET))[0])
+    os.environ["XDG_CACHE_HOME"] = kept
+    return taken
 
 
 def spread(seconds):
@@ -151,19 +180,31 @@ def spread(seconds):
 
 def measure(options, name, part, commands):
     told = {key: command and shlex.join(command) for key, command in commands.items()}
+    for _ in range(MOST_WARM_UPS if options.translator else 0):
+        if is_warm(commands["kvrm"]):
+            break
     instructions, share = statistics_of(commands["kvrm"])
     result = {"name": name, "set": part, "commands": told, "instructions": instructions, "fp_fast_share": share}
     seconds = {key: [] for key, command in commands.items() if command}
     digests = set()
+    cold_runs = []
     for turn in range(options.rounds):
         for key in seconds:
             note(f"  {name}: round {turn + 1} of {options.rounds}, {key}")
             taken, digest = timed(commands[key])
             seconds[key].append(taken)
             digests.add(digest)
+        if options.translator and turn < 3:
+            note(f"  {name}: round {turn + 1}, kvrm without a cache")
+            cold_runs.append(cold(options, commands))
     if len(digests) != 1:
         fail(f"{name}: the outputs differ: {shlex.join(commands['qemu'])} and {shlex.join(commands['kvrm'])}")
     result["seconds"] = {key: spread(values) for key, values in seconds.items()}
+    if cold_runs:
+        result["cold_seconds"] = {
+            "limited": spread([runs[0] for runs in cold_runs]),
+            "whole": spread([runs[1] for runs in cold_runs]),
+        }
     return result
 
 
@@ -193,6 +234,28 @@ def ratio(result, peer):
     """kvrm's speed in units of the peer's; None where the peer did not run."""
     times = result["seconds"]
     return times[peer]["median"] / times["kvrm"]["median"] if peer in times else None
+
+
+def at_budget(result, start, budget):
+    """(kvrm cold, qemu): seconds for so many instructions of the program. QEMU cannot stop there and takes its share of
+    the whole run; where the program is shorter, kvrm goes on as it does when warm."""
+    total = result["instructions"]
+    times = result["seconds"]
+    qemu = start["qemu"]["median"] + (times["qemu"]["median"] - start["qemu"]["median"]) * budget / total
+    if budget == COLD_BUDGETS[0]:
+        return result["cold_seconds"]["limited"]["median"], qemu
+    rate = total / times["kvrm"]["median"]
+    return result["cold_seconds"]["whole"]["median"] + (budget - total) / rate, qemu
+
+
+def print_cold(results, hello):
+    for budget in COLD_BUDGETS:
+        pairs = [at_budget(result, hello["seconds"], budget) for result in results if "cold_seconds" in result]
+        if not pairs:
+            return
+        kvrm, qemu = (sum(pair[i] for pair in pairs) for i in (0, 1))
+        print(f"cold --engine auto, {len(pairs)} programs of {budget // 1_000_000} M instructions: "
+              f"kvrm {kvrm:.2f} s, qemu {qemu:.2f} s, {kvrm / qemu:.2f} times its time")
 
 
 def print_table(results, hello):
@@ -247,6 +310,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kvrm", default=str(REPO / "build" / "kvrm"), help="the kvrm binary")
     parser.add_argument("--kvrm-options", default="", help='options for kvrm run, e.g. "--engine interp"')
+    parser.add_argument("--translator", action="store_true", help="--engine jit, warm, and --engine auto, cold")
     parser.add_argument("--rounds", type=int, default=5, help="alternating rounds per program")
     parser.add_argument("--set", choices=["integer", "numeric", "all"], default="all", help="which programs")
     parser.add_argument("--only", default="", help="only the programs whose name contains this")
@@ -257,7 +321,11 @@ def main():
     if not shutil.which(options.kvrm):
         fail(f"no kvrm at {options.kvrm} (build it, or say --kvrm PATH)")
     options.kvrm = os.path.abspath(shutil.which(options.kvrm))
+    if options.translator:
+        options.kvrm_options += " --engine jit"
     packages = prepare()
+    if options.translator:
+        os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="cache-", dir=OUT)
     if not packages:
         note("bench: no arm64 busybox and bash here; their three programs are left out")
     table = programs(options, packages)
@@ -274,6 +342,9 @@ def main():
         note("interrupted; what is measured so far:")
     print(f"{report['machine']['cpu']}, {report['machine']['cores']} cores; {options.rounds} rounds, medians")
     print_table(report["programs"], report["hello"])
+    print_cold(report["programs"], report["hello"])
+    if options.translator:
+        shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(report, indent=2) + "\n")
     return 0 if report["complete"] else 130

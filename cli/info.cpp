@@ -37,6 +37,12 @@ nlohmann::ordered_json cuda_as_json(const Information& facts) {
   return json;
 }
 
+nlohmann::ordered_json translator_as_json(const Information& facts) {
+  nlohmann::ordered_json json = {{"name", "jit"}, {"available", facts.translator_problem.empty()}};
+  if (!facts.translator_problem.empty()) json["reason"] = facts.translator_problem;
+  return json;
+}
+
 void print_gpus(const Information& facts) {
   for (std::size_t number = 0; number < facts.gpus.size(); ++number) {
     const GpuInformation& gpu = facts.gpus[number];
@@ -61,9 +67,7 @@ int info(bool as_json) {
         {"rows", facts.rows},
         {"rows_implemented", facts.implemented_rows},
         {"devices", {{{"name", "cpu"}, {"available", true}, {"threads", facts.host_threads}}, cuda_as_json(facts)}},
-        {"engines",
-         {{{"name", "interp"}, {"available", true}},
-          {{"name", "jit"}, {"available", false}, {"reason", "not in this build yet"}}}},
+        {"engines", {{{"name", "interp"}, {"available", true}}, translator_as_json(facts)}},
     };
     fmt::print("{}\n", json.dump(2));
     return 0;
@@ -74,7 +78,8 @@ int info(bool as_json) {
   fmt::print("devices   cpu ({} threads); cuda{}\n", facts.host_threads,
              facts.gpu_problem.empty() ? "" : ": " + facts.gpu_problem);
   print_gpus(facts);
-  fmt::print("engines   interp; jit: not in this build yet\n");
+  fmt::print("engines   interp; jit{}\n",
+             facts.translator_problem.empty() ? " (x86-64)" : ": " + facts.translator_problem);
   return 0;
 }
 

@@ -58,10 +58,15 @@ void add_machine_options(CLI::App& command, MachineArguments& arguments) {
   command.add_option("--device", arguments.device, "Where the machine lives")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
-  command.add_option("--engine", arguments.engine, "How it runs code")
+  command
+      .add_option("--engine", arguments.engine,
+                  "How it runs code: the interpreter, translated code, or both as it pays")
       ->check(CLI::IsMember({"auto", "interp", "jit"}))
       ->capture_default_str();
   add_dispatch_options(command, arguments);
+  command.add_option("--jit-threshold", arguments.jit_threshold,
+                     "Translate a place when it was found running so often; 0: everything, before it first runs");
+  command.add_option("--jit-budget", arguments.jit_budget, "Seconds of compiling the translator may take in all");
   command.add_option("--max-instructions", arguments.max_instructions,
                      "Stop each program after exactly this many instructions (1000000, 1e9)");
   command.add_option("--memory", arguments.memory, "A guest's memory limit (512M, 4G)")->capture_default_str();
@@ -99,6 +104,19 @@ Result<Settings> settings_of(const MachineArguments& arguments, const std::vecto
   settings.options.device = device_named(arguments.device);
   settings.options.engine = engine_named(arguments.engine);
   if (auto set = set_dispatch(arguments, settings.options); !set) return set.error();
+  if (!arguments.jit_threshold.empty()) {
+    const auto threshold = parse_count(arguments.jit_threshold);
+    if (!threshold || *threshold > 1u << 30) {
+      return Error{"--jit-threshold takes a number, not '" + arguments.jit_threshold + "'"};
+    }
+    settings.options.jit_threshold = static_cast<unsigned>(*threshold);
+  }
+  if (!arguments.jit_budget.empty()) {
+    settings.options.jit_budget = parse_seconds(arguments.jit_budget);
+    if (!settings.options.jit_budget) {
+      return Error{"--jit-budget takes seconds such as 2 or 0.5, not '" + arguments.jit_budget + "'"};
+    }
+  }
   if (!arguments.lanes.empty()) {
     const auto lanes = parse_count(arguments.lanes);
     if (!lanes || *lanes == 0 || *lanes > 1u << 24) return Error{"--lanes takes a number from 1 to 16777216"};

@@ -13,6 +13,9 @@ namespace kvrm::cli {
 struct MachineArguments {
   std::string device = "auto";
   std::string engine = "auto";
+  std::string jit_threshold;
+  std::string jit_budget;
+  std::string check;
   std::string lanes;
   std::string max_instructions;
   std::string memory = "4G";

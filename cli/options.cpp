@@ -64,4 +64,12 @@ std::optional<std::uint64_t> parse_count(const std::string& text) {
   return value;
 }
 
+std::optional<double> parse_seconds(const std::string& text) {
+  if (text.empty() || (text[0] != '.' && (text[0] < '0' || text[0] > '9'))) return std::nullopt;
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (*end != '\0' || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
 }  // namespace kvrm::cli

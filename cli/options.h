@@ -11,5 +11,7 @@ namespace kvrm::cli {
 std::optional<std::uint64_t> parse_size(const std::string& text);
 // "1000000", "1e9" or "0x10".
 std::optional<std::uint64_t> parse_count(const std::string& text);
+// "2" or "0.5"; not negative.
+std::optional<double> parse_seconds(const std::string& text);
 
 }  // namespace kvrm::cli

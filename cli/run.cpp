@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "check.h"
 #include "commands.h"
 #include "interrupt.h"
 #include "kvrm/machine.h"
@@ -72,6 +73,10 @@ int run(const MachineArguments& arguments, const std::vector<std::string>& comma
   auto settings = settings_of(arguments, command);
   if (!settings) return host_error("run: " + settings.error().message);
   if (command.empty()) return host_error("run: which program? (kvrm run [OPTIONS] PROGRAM [ARGS...])");
+  if (!arguments.check.empty()) {
+    if (settings->options.lanes != 1) return host_error("run: --check is for one lane");
+    return run_check(arguments, *settings);
+  }
   return settings->options.lanes == 1 ? run_one(arguments, *settings) : run_lanes(arguments, *settings);
 }
 
@@ -87,6 +92,10 @@ void add_run(CLI::App& app, Command& chosen) {
       ->default_str("1");
   command->add_flag("--lane-stats", arguments->lane_stats,
                     "With --stats: how each lane's instructions were dispatched, too (CPU device)");
+  command->add_option(
+      "--check", arguments->check,
+      "Run the interpreter beside the translator, compare them every so many instructions, and stop at\n"
+      "the first difference. Files below --root are written by both");
   command->add_flag("--progress", arguments->progress, "A live line on stderr: instructions, rate, lanes");
   command->footer(
       "The guest's stdin, stdout and stderr are yours; the exit status is the guest's. A guest killed by signal N\n"

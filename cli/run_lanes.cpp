@@ -1,12 +1,11 @@
 #include "run_lanes.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <map>
 
+#include "check.h"
 #include "commands.h"
 #include "dispatch_report.h"
 #include "endings.h"
@@ -17,16 +16,6 @@
 
 namespace kvrm::cli {
 namespace {
-
-std::string all_of_stdin() {
-  std::string bytes;
-  char buffer[65536];
-  for (;;) {
-    const ssize_t n = ::read(STDIN_FILENO, buffer, sizeof buffer);
-    if (n > 0) bytes.append(buffer, static_cast<std::size_t>(n));
-    if (n == 0 || (n < 0 && errno != EINTR)) return bytes;
-  }
-}
 
 // Takes results in any order and prints them in the lanes' order.
 class LaneOutput {

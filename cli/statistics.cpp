@@ -31,6 +31,10 @@ void print_statistics(const Statistics& statistics, std::uint64_t lanes, bool as
       {"mailbox_calls", statistics.mailbox_calls},
       {"decoded_words", statistics.decoded_words},
       {"code_invalidations", statistics.code_invalidations},
+      {"regions", statistics.regions},
+      {"cached_regions", statistics.cached_regions},
+      {"region_words", statistics.region_words},
+      {"translation_seconds", statistics.translation_seconds},
       {"private_bytes", statistics.private_bytes},
   };
   if (!statistics.launches_reason.empty()) json["launches_reason"] = statistics.launches_reason;

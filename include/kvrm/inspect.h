@@ -40,6 +40,7 @@ struct Information {
   unsigned rows;              // encodings in the table
   unsigned implemented_rows;  // of them with semantics
   unsigned host_threads;
+  std::string translator_problem;  // why --engine jit cannot be used; empty if it can
   std::vector<GpuInformation> gpus;  // by number
   std::string gpu_driver;            // the CUDA version of the driver, "13.0"; empty without one
   std::string gpu_problem;           // why no GPU can be used, in one line; empty if one can

@@ -35,6 +35,10 @@ struct Options {
   // One memory for all lanes of a raw machine, with atomics between them: they run at the same time, as many as the
   // device has room for. The memory limit is that of the one memory. What is mapped when they first run stays so.
   bool common_memory = false;
+  // The translator: how often a place must be found running before it is translated (0: everything, before it first
+  // runs), and how many seconds of compiling it may take in all.
+  std::optional<unsigned> jit_threshold = {};
+  std::optional<double> jit_budget = {};
   unsigned threads = 0;  // CPU device: host threads for its lanes; 0: all there are
   unsigned device_ordinal = 0;  // which GPU, as its driver counts them
   Dispatch dispatch = Dispatch::kTable;
@@ -149,6 +153,10 @@ struct Statistics {
   std::uint64_t jobs = 0;  // finished by run_jobs()
   std::uint64_t decoded_words = 0;  // words the predecode cache took in
   std::uint64_t code_invalidations = 0;  // pages of decoded code dropped because something wrote there
+  std::uint64_t regions = 0;  // translated
+  std::uint64_t cached_regions = 0;  // of them from the cache on disk
+  std::uint64_t region_words = 0;  // guest words in them, with repetitions
+  double translation_seconds = 0;  // spent making them
   std::uint64_t private_bytes = 0;  // private memory in use
   std::optional<FloatStatistics> floats;  // CPU device, in a build with KVRM_COUNT_FLOAT only
   DispatchStatistics dispatch;

@@ -28,8 +28,11 @@ struct Next {
 #define KVRM_HANDLER __attribute__((preserve_none))
 #endif
 #endif
-#ifndef KVRM_HANDLER
+#ifdef KVRM_HANDLER
+#define KVRM_HANDLER_KEEPS_NOTHING 1
+#else
 #define KVRM_HANDLER
+#define KVRM_HANDLER_KEEPS_NOTHING 0
 #endif
 
 // credit is how many instructions may still retire, in units that make counting free: credit - address of the entry
@@ -78,6 +81,7 @@ struct Context {
 
   // How the loop was left.
   Trap trap;
+  bool step_next;  // the next instruction must be run by its own handler, even if a region begins there
   const Entry* stopped_at;
 
   // A fetch that failed continues here, so that the branch before it retires like any other.

@@ -46,6 +46,11 @@ Interpreter::Interpreter(memory::AddressSpace& space, const Dispatch& dispatch)
 
 Interpreter::~Interpreter() = default;
 
+void Interpreter::use_regions(Regions* regions) {
+  regions_ = regions;
+  cache_->set_regions(regions);
+}
+
 void Interpreter::use_host_clock(bool host) { context_->host_clock = host; }
 u64 Interpreter::decoded_words() const { return cache_->decoded_words(); }
 u64 Interpreter::code_invalidations() const { return cache_->invalidations(); }
@@ -74,7 +79,7 @@ Interpreter::Burst Interpreter::run_burst(Cpu& cpu, u64 budget) {
 
 // One instruction, from a copy of its entry that has a pause behind it; any branch sees its credit used up.
 Interpreter::Burst Interpreter::run_one(Cpu& cpu) {
-  const Entry code[2] = {dispatch_.every ? cache_->enter_once(cpu.pc) : *cache_->enter(cpu.pc), {&run_pause, 0}};
+  const Entry code[2] = {dispatch_.every ? cache_->enter_once(cpu.pc) : cache_->plain_entry(cpu.pc), {&run_pause, 0}};
   context_->entries = code;
   context_->page_address = cpu.pc;
   context_->retired_at_credit_zero = retired_ + 1;
@@ -95,11 +100,14 @@ Interpreter::Outcome Interpreter::run(Cpu& cpu, u64 budget, const std::atomic<bo
     }
     if (common_) context_->space->look_at_code(*common_);
     const u64 left = budget - outcome.retired;
-    const Burst burst = left >= kShortest && !dispatch_.every
-                            ? run_burst(cpu, std::min(left, common_ ? kCommonBurst : kBurst))
-                            : run_one(cpu);
+    const u64 longest = common_ ? kCommonBurst : kBurst;
+    const u64 most = regions_ ? std::clamp(regions_->between_bursts(cpu, last_burst_), kShortest, longest) : longest;
+    const bool step = left < kShortest || context_->step_next || dispatch_.every;
+    context_->step_next = false;
+    const Burst burst = step ? run_one(cpu) : run_burst(cpu, std::min(left, most));
     outcome.trap = burst.trap;
     outcome.retired += burst.retired;
+    last_burst_ = burst.retired;
     if (progress) progress->fetch_add(burst.retired, std::memory_order_relaxed);
   }
   cpu.clock_ns = context_->host_clock ? host_clock_ns() : context_->clock_base + retired_;

@@ -17,6 +17,7 @@ struct Dispatch {
 };
 
 class PredecodeCache;
+class Regions;
 struct Context;
 
 class Interpreter {
@@ -36,6 +37,10 @@ class Interpreter {
   Outcome run(Cpu& cpu, u64 budget, const std::atomic<bool>& cancel, std::atomic<u64>* progress = nullptr);
 
   void use_host_clock(bool host);
+  // Before the first run; null: none.
+  void use_regions(Regions* regions);
+  PredecodeCache& cache() { return *cache_; }
+  const dispatch::Router& router() const { return dispatch_.router; }
   u64 decoded_words() const;
   u64 code_invalidations() const;
 
@@ -52,7 +57,9 @@ class Interpreter {
   const Dispatch dispatch_;
   std::unique_ptr<Context> context_;
   std::unique_ptr<PredecodeCache> cache_;
+  Regions* regions_ = nullptr;
   u64 retired_ = 0;  // by the run() under way
+  u64 last_burst_ = 0;  // of it, by the last burst
 };
 
 }  // namespace kvrm::interpreter

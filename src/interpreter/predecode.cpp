@@ -36,6 +36,10 @@ const Entry* PredecodeCache::fetch_fault(u64 pc, Trap trap) {
   return &context_.fetch_fault;
 }
 
+Entry PredecodeCache::decode(u64 pc, u32 word) {
+  return make_entry(router_.row(word, pc), word, static_cast<u32>(pc % memory::kPageSize / 4));
+}
+
 const Entry* PredecodeCache::enter(u64 pc) {
   if (pc % 4 != 0) return fetch_fault(pc, Trap::kPcAlignment);
   if (pc >= memory::kAddressLimit) return fetch_fault(pc, Trap::kUnmapped);
@@ -48,6 +52,7 @@ const Entry* PredecodeCache::enter(u64 pc) {
   if (pages_.size() >= kMostPages) {
     pages_.clear();
     code_remapped();
+    if (regions_) regions_->all_forgotten();
   }
   std::unique_ptr<Known>& known = pages_[code.bytes];
   if (!known) {
@@ -62,7 +67,8 @@ const Entry* PredecodeCache::enter(u64 pc) {
   if (entry.run == &run_undecoded) {
     const u32 word = word_at(code.bytes, index);
     if (!known->words.empty()) known->words[index] = word;
-    entry = make_entry(router_.row(word, pc), word, index);
+    const Entry plain = decode(pc, word);
+    entry = regions_ ? regions_->entry_for(pc, code.bytes, &entry, plain) : plain;
     ++decoded_words_;
   }
   context_.page_address = address;
@@ -78,11 +84,32 @@ Entry PredecodeCache::enter_once(u64 pc) {
   return copy;
 }
 
+Entry PredecodeCache::plain_entry(u64 pc) {
+  const Entry* entry = enter(pc);
+  if (entry == &context_.fetch_fault || !regions_ || !regions_->owns(*entry)) return *entry;
+  return decode(pc, word_at(space_.code_page(pc).bytes, static_cast<u32>(pc % memory::kPageSize / 4)));
+}
+
+Entry* PredecodeCache::find(u64 pc) {
+  if (pc % 4 != 0 || pc >= memory::kAddressLimit) return nullptr;
+  const memory::AddressSpace::CodePage code = space_.code_page(pc);
+  if (code.trap != Trap::kNone) return nullptr;
+  const auto found = pages_.find(code.bytes);
+  return found == pages_.end() ? nullptr : &found->second->decoded.entries[pc % memory::kPageSize / 4];
+}
+
+bool PredecodeCache::has_run(u64 pc) {
+  const Entry* entry = find(pc);
+  return entry && entry->run != &run_undecoded;
+}
+
 void PredecodeCache::code_written(const u8* page) {
   auto found = pages_.find(page);
-  if (found == pages_.end()) return;
-  clear(found->second->decoded);
-  ++invalidations_;
+  if (found != pages_.end()) {
+    clear(found->second->decoded);
+    ++invalidations_;
+  }
+  if (regions_) regions_->code_written(page);
 }
 
 // Words that are not what was decoded are decoded again when they run.
@@ -97,10 +124,12 @@ void PredecodeCache::code_of_others() {
     }
     invalidations_ += changed;
   }
+  if (regions_) regions_->code_of_others();
 }
 
 void PredecodeCache::code_remapped() {
   for (Context::CachedPage& page : context_.pages) page = {Context::kNoAddress, nullptr};
+  if (regions_) regions_->code_remapped();
 }
 
 }  // namespace kvrm::interpreter

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "interpreter/entry.h"
+#include "interpreter/regions.h"
 
 namespace kvrm::dispatch {
 struct Router;
@@ -22,6 +23,14 @@ class PredecodeCache final : public memory::CodeListener {
 
   // Makes pc's page current and returns pc's entry, decoded. A fetch that may not happen gives an entry that traps.
   const Entry* enter(u64 pc);
+
+  // pc's entry as its own word's handler, whoever else may run it. pc's page is current.
+  Entry plain_entry(u64 pc);
+  // The entry for pc, if its page is decoded; else null.
+  Entry* find(u64 pc);
+  // Whether the word at pc has been decoded, which happens when it first runs.
+  bool has_run(u64 pc);
+  void set_regions(Regions* regions) { regions_ = regions; }
 
   void code_written(const u8* page) override;
   void code_remapped() override;
@@ -39,12 +48,14 @@ class PredecodeCache final : public memory::CodeListener {
     std::vector<u32> words;  // as they were decoded, where others may change them
   };
   static void clear(DecodedPage& page);
+  Entry decode(u64 pc, u32 word);
   const Entry* fetch_fault(u64 pc, Trap trap);
 
   memory::AddressSpace& space_;
   Context& context_;
   const dispatch::Router& router_;
   std::unordered_map<const u8*, std::unique_ptr<Known>> pages_;
+  Regions* regions_ = nullptr;
   u64 decoded_words_ = 0;
   u64 invalidations_ = 0;
 };

@@ -13,11 +13,11 @@ enum HotHandler : u16 {
   kHandleUndecoded,
   kHandleCold,
   kHandleUndefined,
-#define KVRM_HANDLER(row, shape, promise) kHandle_##row##shape,
-  KVRM_HOT_BRANCHES(KVRM_HANDLER) kFirstStraightHandler,
+#define KVRM_HOT_HANDLER(row, shape, promise) kHandle_##row##shape,
+  KVRM_HOT_BRANCHES(KVRM_HOT_HANDLER) kFirstStraightHandler,
   kBeforeStraightHandlers = kFirstStraightHandler - 1,
-  KVRM_HOT_OTHERS(KVRM_HANDLER)
-#undef KVRM_HANDLER
+  KVRM_HOT_OTHERS(KVRM_HOT_HANDLER)
+#undef KVRM_HOT_HANDLER
 };
 
 struct alignas(16) WordEntry {

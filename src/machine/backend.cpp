@@ -6,10 +6,12 @@
 namespace kvrm {
 
 Result<std::unique_ptr<Backend>> make_backend(const Options& options) {
-  if (options.engine == Engine::kJit) return Error{"this build has no translator yet; use the interpreter"};
+  if (options.device == Device::kCuda && options.engine == Engine::kJit) {
+    return Error{"there is no translator for the GPU yet; use the interpreter there"};
+  }
   auto dispatching = Dispatching::create(options);
   if (!dispatching) return dispatching.error();
-  if (options.device != Device::kCpu) {
+  if (options.device != Device::kCpu && options.engine != Engine::kJit) {
     auto cuda = CudaBackend::create(options, *dispatching);
     if (cuda) return std::unique_ptr<Backend>(std::move(*cuda));
     if (options.device == Device::kCuda) return cuda.error();

@@ -19,11 +19,32 @@ unsigned thread_count(const Options& options) {
 // Lanes that share one memory each have a thread, or one that waits for another could wait for ever.
 constexpr unsigned kMostCommonLanes = 1024;
 
+// Null, and perhaps why, if the interpreter is to do everything.
+std::shared_ptr<translator::Translator> make_translator(const Options& options, const Dispatching& dispatching,
+                                                        std::string& error) {
+  if (options.engine == Engine::kInterpreter || dispatching.every()) return nullptr;
+  translator::Settings settings;
+  settings.in_background = options.engine == Engine::kAuto;
+  if (options.jit_threshold) settings.threshold = *options.jit_threshold;
+  if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
+  if (settings.threshold == 0) {
+    // What is translated before anybody knows whether it pays is kept small, and not kept at all.
+    settings.limits = {8, 64, 2};
+  } else if (dispatching.mode() != dispatch::Mode::kNeural) {
+    // What is on disk was made as the table says; a network decides anew.
+    settings.folder = cache::Folder::of_user();
+  }
+  return translator::Translator::create(settings, error);
+}
+
 }  // namespace
 
-CpuBackend::CpuBackend(const Options& options, Dispatching dispatching)
+CpuBackend::CpuBackend(const Options& options, Dispatching dispatching,
+                       std::shared_ptr<translator::Translator> translator)
     : memory_limit_(options.memory_limit),
+      engine_(options.engine),
       dispatching_(std::move(dispatching)),
+      translator_(std::move(translator)),
       common_(options.common_memory ? std::make_shared<memory::AddressSpace>(memory_limit_, true) : nullptr),
       pool_(thread_count(options)),
       lanes_(options.lanes) {}
@@ -31,7 +52,10 @@ CpuBackend::CpuBackend(const Options& options, Dispatching dispatching)
 Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options, Dispatching dispatching) {
   const unsigned most = options.threads != 0 ? options.threads : kMostCommonLanes;
   if (options.common_memory && options.lanes > most) return too_many_common_lanes(options.lanes, most);
-  return std::unique_ptr<CpuBackend>(new CpuBackend(options, std::move(dispatching)));
+  std::string error;
+  auto translator = make_translator(options, dispatching, error);
+  if (!translator && options.engine == Engine::kJit && !error.empty()) return Error{error};
+  return std::unique_ptr<CpuBackend>(new CpuBackend(options, std::move(dispatching), std::move(translator)));
 }
 
 CpuLane& CpuBackend::at(unsigned lane) {
@@ -42,7 +66,7 @@ CpuLane& CpuBackend::at(unsigned lane) {
 
 std::unique_ptr<CpuLane> CpuBackend::new_lane() const {
   return std::make_unique<CpuLane>(common_ ? common_ : std::make_shared<memory::AddressSpace>(memory_limit_),
-                                   dispatching_);
+                                   dispatching_, translator_);
 }
 
 Result<void> CpuBackend::start(unsigned lane, const linux_abi::Program& program, linux_abi::ProcessOptions options) {
@@ -127,7 +151,14 @@ Statistics CpuBackend::statistics() const {
   }
   if (common_) result.private_bytes = common_->private_bytes();
   result.device = "cpu";
-  result.engine = "interp";
+  result.engine = !translator_ ? "interp" : engine_ == Engine::kJit ? "jit" : "auto";
+  if (translator_) {
+    const translator::Counts counts = translator_->counts();
+    result.regions = counts.regions;
+    result.cached_regions = counts.from_cache;
+    result.region_words = counts.words;
+    result.translation_seconds = counts.seconds;
+  }
   return result;
 }
 

@@ -14,6 +14,7 @@ namespace kvrm {
 
 class CpuBackend final : public Backend {
  public:
+  // An error if the engine that is asked for is not there.
   static Result<std::unique_ptr<CpuBackend>> create(const Options& options, Dispatching dispatching);
 
   Cpu& cpu(unsigned lane) override { return at(lane).cpu(); }
@@ -27,13 +28,15 @@ class CpuBackend final : public Backend {
   Statistics statistics() const override;
 
  private:
-  CpuBackend(const Options& options, Dispatching dispatching);
+  CpuBackend(const Options& options, Dispatching dispatching, std::shared_ptr<translator::Translator> translator);
   CpuLane& at(unsigned lane);
   std::unique_ptr<CpuLane> new_lane() const;
   JobResult run_job(const LaneJob& job, const JobLimits& limits, RunControl& control);
 
   const u64 memory_limit_;
+  const Engine engine_;
   const Dispatching dispatching_;
+  const std::shared_ptr<translator::Translator> translator_;  // null: the interpreter alone
   const std::shared_ptr<memory::AddressSpace> common_;  // of all lanes; null: each has its own
   device::cpu::ThreadPool pool_;
   std::vector<std::unique_ptr<CpuLane>> lanes_;  // null until asked for

@@ -13,9 +13,11 @@ namespace kvrm {
 class CpuLane {
  public:
   // `dispatching` outlives the lane.
-  CpuLane(std::shared_ptr<memory::AddressSpace> space, const Dispatching& dispatching)
+  CpuLane(std::shared_ptr<memory::AddressSpace> space, const Dispatching& dispatching,
+          std::shared_ptr<translator::Translator> translator)
       : dispatching_(dispatching),
-        device_(std::move(space), {{dispatching.mode(), dispatching.network()}, dispatching.every()}) {}
+        device_(std::move(space), {{dispatching.mode(), dispatching.network()}, dispatching.every()},
+                std::move(translator)) {}
 
   Cpu& cpu() { return device_.cpu(); }
   std::shared_ptr<Cpu> shared_cpu() { return device_.shared_cpu(); }

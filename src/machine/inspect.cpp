@@ -14,6 +14,7 @@
 #include "linux/elf.h"
 #include "linux/start.h"
 #include "semantics/meaning.h"
+#include "translator/translator.h"
 
 namespace kvrm {
 namespace {
@@ -110,7 +111,9 @@ Information information() {
 #define KVRM_COUNT(name) ++implemented;
   KVRM_FOR_EACH_IMPLEMENTED_ROW(KVRM_COUNT)
 #undef KVRM_COUNT
-  Information facts{linux_abi::kHwcap, isa::kRowCount, implemented, std::thread::hardware_concurrency(), {}, {}, {}};
+  Information facts{
+      linux_abi::kHwcap, isa::kRowCount, implemented, std::thread::hardware_concurrency(), {}, {}, {}, {}};
+  (void)translator::Translator::create({}, facts.translator_problem);
   add_gpus(facts);
   return facts;
 }

@@ -339,9 +339,8 @@ AddressSpace::Resolved AddressSpace::resolve(TranslationCache& cache, u64 tagged
     }
   }
   if (common_) return {Trap::kNone, page_of(entry), entry};
-  const u64 tag = page_base(address);
   const bool writable = (entry & kPageWrite) && (entry & kPageOwn) && !(entry & kPageCode);
-  cache.at(address) = {entry & kPageRead ? tag : kNoPage, writable ? tag : kNoPage, page_of(entry)};
+  cache.set(address, entry & kPageRead, writable, page_of(entry));
   return {Trap::kNone, page_of(entry), entry};
 }
 
@@ -353,6 +352,15 @@ AddressSpace::CodePage AddressSpace::code_page(u64 address) {
   // One page may be cached once only, under its own address; stores must take the slow path from now on.
   cache_.at(address).write_tag = kNoPage;
   return {Trap::kNone, resolved.page};
+}
+
+bool AddressSpace::holds_code(u64 address, u64 size) const {
+  for (const u64 at : {address, address + size - 1}) {
+    const u64 untagged = at & kUntagged;
+    const u64* entry = untagged < kAddressLimit ? find_entry(untagged) : nullptr;
+    if (entry && *entry & kPageCode) return true;
+  }
+  return false;
 }
 
 // --- accesses ----------------------------------------------------------------------------------------------------
@@ -489,7 +497,7 @@ bool AddressSpace::poke(u64 tagged, const void* from, std::size_t size) {
     if (!(entry & kPagePresent)) entry = make_entry(page_base(at), *areas_.find(at));
     if (!(entry & kPageOwn)) {
       if (!make_private(entry)) return false;
-      cache_.at(at) = {kNoPage, kNoPage, nullptr};
+      cache_.forget(at);
     } else if (entry & kPageCode) {
       forget_code(entry);
     }

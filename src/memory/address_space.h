@@ -74,6 +74,8 @@ class AddressSpace final : public GuestMemory {
   };
   CodePage code_page(u64 address);
   void set_code_listener(CodeListener* listener) { listener_ = listener; }
+  // Whether decoded code refers to any of these bytes.
+  bool holds_code(u64 address, u64 size) const;
 
   // All there is, for another device to begin with: areas, and the pages that are not what their area says.
   struct SourceArea {

@@ -18,6 +18,9 @@
 
 namespace kvrm::memory {
 
+// A page's address without a tag of its own.
+inline constexpr u64 kTagMask = kUntagged & kPageMask;
+
 inline constexpr u32 kTableShift = 6;
 inline constexpr u32 kTablePages = 1u << kTableShift;
 inline constexpr u32 kPageWords = kPageSize / 8;

@@ -5,30 +5,45 @@
 
 namespace kvrm::memory {
 
-// One cached page. A tag is the untagged page address, or kNoPage. Write permission in the cache means: private,
-// writable, and holding no decoded code, so that a store needs no further question.
+// One cached page. A tag is the page's address, or kNoPage; an address with a tag of its own (TBI) never matches and
+// takes the slow path. Write permission in the cache means: private, writable, and holding no decoded code, so that a
+// store needs no further question. A power of two in size, and a distance instead of a pointer: the translator's code
+// does little else than this look-up.
 struct Translation {
   u64 read_tag;
   u64 write_tag;
-  u8* page;
+  u64 distance;  // from the guest's address to the host's
+  u64 unused;
 };
+static_assert(sizeof(Translation) == 32);
 
 inline constexpr u64 kNoPage = 1;  // no page address has its lowest bit set
-inline constexpr u32 kTranslations = 256;
-inline constexpr u64 kTagMask = kUntagged & ~((u64{1} << kPageShift) - 1);
+inline constexpr u32 kTranslations = 4096;  // 16 MiB
+inline constexpr u64 kPageMask = ~((u64{1} << kPageShift) - 1);
 
 class CodeListener;
 
 struct TranslationCache {
+  static constexpr u32 kEntryShift = 5;
   Translation entries[kTranslations];
   // Of a lane that shares its memory with others: its code must be looked at again when that changes. Such a lane has
   // no pages here. Null: the lane is alone with its memory.
   CodeListener* common = nullptr;
   u64 code_version = 0;  // of a common memory, when the lane last looked
 
-  KVRM_INLINE Translation& at(u64 address) { return entries[address >> kPageShift & (kTranslations - 1)]; }
+  // Counted in bytes, so that a compiler sees one shift and one mask.
+  KVRM_INLINE Translation& at(u64 address) {
+    static_assert(sizeof(Translation) == 1 << kEntryShift);
+    const u64 offset = address >> (kPageShift - kEntryShift) & (u64{kTranslations - 1} << kEntryShift);
+    return *reinterpret_cast<Translation*>(reinterpret_cast<u8*>(entries) + offset);
+  }
+  void set(u64 address, bool read, bool write, const u8* page) {
+    const u64 tag = address & kUntagged & kPageMask;
+    at(address) = {read ? tag : kNoPage, write ? tag : kNoPage, reinterpret_cast<u64>(page) - tag, 0};
+  }
+  void forget(u64 address) { at(address) = {kNoPage, kNoPage, 0, 0}; }
   void clear() {
-    for (Translation& entry : entries) entry = {kNoPage, kNoPage, nullptr};
+    for (Translation& entry : entries) entry = {kNoPage, kNoPage, 0, 0};
   }
 };
 
@@ -56,7 +71,7 @@ struct Paged {
   KVRM_INLINE Trap load(Cpu& cpu, u64 address, T& value) {
     const Translation& entry = cache->at(address);
     if (KVRM_LIKELY(last_page<T>(address) == entry.read_tag)) {
-      __builtin_memcpy(&value, entry.page + offset(address), sizeof(T));
+      __builtin_memcpy(&value, host(entry, address), sizeof(T));
       return Trap::kNone;
     }
     T copy;
@@ -70,7 +85,7 @@ struct Paged {
   KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
     const Translation& entry = cache->at(address);
     if (KVRM_LIKELY(last_page<T>(address) == entry.write_tag)) {
-      __builtin_memcpy(entry.page + offset(address), &value, sizeof(T));
+      __builtin_memcpy(host(entry, address), &value, sizeof(T));
       return Trap::kNone;
     }
     const T copy = value;
@@ -83,7 +98,7 @@ struct Paged {
   KVRM_INLINE Trap compare_exchange(Cpu& cpu, u64 address, const T& expected, const T& desired, T& observed) {
     const Translation& entry = cache->at(address);
     if (KVRM_LIKELY(last_page<T>(address) == entry.write_tag && entry.read_tag == entry.write_tag)) {
-      u8* bytes = entry.page + offset(address);
+      u8* bytes = host(entry, address);
       __builtin_memcpy(&observed, bytes, sizeof(T));
       if (observed == expected) __builtin_memcpy(bytes, &desired, sizeof(T));
       return Trap::kNone;
@@ -106,9 +121,11 @@ struct Paged {
   // entry of its first: neighbouring pages have different entries.
   template <class T>
   static KVRM_INLINE u64 last_page(u64 address) {
-    return (address + sizeof(T) - 1) & kTagMask;
+    return (address + sizeof(T) - 1) & kPageMask;
   }
-  static KVRM_INLINE u64 offset(u64 address) { return address & ((u64{1} << kPageShift) - 1); }
+  static KVRM_INLINE u8* host(const Translation& entry, u64 address) {
+    return reinterpret_cast<u8*>(address + entry.distance);
+  }
 };
 
 }  // namespace kvrm::memory

@@ -50,6 +50,36 @@ KVRM_INLINE bool float_is_safely_normal(T bits) {
   return static_cast<u32>(float_exponent(bits) - 2) < static_cast<u32>(kExponentMax<T> - 2);
 }
 
+// Several elements at once, where the compiler knows vectors: which results of an operation may be taken as they are,
+// the same as above but for the zeros.
+enum class HardwareServes { kFinite, kSafelyNormal };
+#if defined(__clang__) && !defined(__NVPTX__)
+#define KVRM_HARDWARE_VECTORS 1
+#else
+#define KVRM_HARDWARE_VECTORS 0
+#endif
+// Fused multiply-add without asking the processor.
+#if KVRM_HARDWARE_VECTORS && (defined(__FMA__) || defined(__aarch64__))
+#define KVRM_HARDWARE_FMA 1
+#else
+#define KVRM_HARDWARE_FMA 0
+#endif
+#if KVRM_HARDWARE_VECTORS
+template <class T>
+using HardwareVector = Hardware<T> __attribute__((ext_vector_type(16 / sizeof(T))));
+template <HardwareServes kServes, class T>
+KVRM_INLINE bool hardware_serves_all(HardwareVector<T> results) {
+  using Words = T __attribute__((ext_vector_type(16 / sizeof(T))));
+  using SignedWords = Signed<T> __attribute__((ext_vector_type(16 / sizeof(T))));  // what processors compare
+  constexpr T kOne = T{1} << kFractionBits<T>;
+  const Words exponents = __builtin_bit_cast(Words, results) & kInfinity<T>;
+  if constexpr (kServes == HardwareServes::kFinite) return __builtin_reduce_or(exponents == kInfinity<T>) == 0;
+  // One more in the exponent makes the largest one negative.
+  const auto next = __builtin_bit_cast(SignedWords, exponents + kOne);
+  return __builtin_reduce_or(next < static_cast<Signed<T>>(3 * kOne)) == 0;
+}
+#endif
+
 // The square root instruction, without the call that a C library's errno would ask for.
 #if defined(__clang__)
 KVRM_INLINE float hardware_sqrt(float value) { return __builtin_elementwise_sqrt(value); }

@@ -11,12 +11,23 @@ struct FloatAdd {
   KVRM_INLINE FloatResult<T> operator()(T n, T m, u32 mode) const {
     return float_add(n, m, mode);
   }
+  // Of all elements at once; float_vector.h looks at the results.
+  static constexpr HardwareServes kServes = HardwareServes::kFinite;
+  template <class V>
+  static KVRM_INLINE V together(V n, V m) {
+    return n + m;
+  }
 };
 
 struct FloatSub {
   template <class T>
   KVRM_INLINE FloatResult<T> operator()(T n, T m, u32 mode) const {
     return float_sub(n, m, mode);
+  }
+  static constexpr HardwareServes kServes = HardwareServes::kFinite;
+  template <class V>
+  static KVRM_INLINE V together(V n, V m) {
+    return n - m;
   }
 };
 
@@ -25,12 +36,22 @@ struct FloatMul {
   KVRM_INLINE FloatResult<T> operator()(T n, T m, u32 mode) const {
     return float_mul(n, m, mode);
   }
+  static constexpr HardwareServes kServes = HardwareServes::kSafelyNormal;
+  template <class V>
+  static KVRM_INLINE V together(V n, V m) {
+    return n * m;
+  }
 };
 
 struct FloatDiv {
   template <class T>
   KVRM_INLINE FloatResult<T> operator()(T n, T m, u32 mode) const {
     return float_div(n, m, mode);
+  }
+  static constexpr HardwareServes kServes = HardwareServes::kSafelyNormal;
+  template <class V>
+  static KVRM_INLINE V together(V n, V m) {
+    return n / m;
   }
 };
 
@@ -98,6 +119,13 @@ struct FloatMulAdd {
   KVRM_INLINE FloatResult<T> operator()(T d, T n, T m, u32 mode) const {
     return float_fma(d, n, m, mode);
   }
+#if KVRM_HARDWARE_FMA
+  static constexpr HardwareServes kServes = HardwareServes::kSafelyNormal;
+  template <class V>
+  static KVRM_INLINE V together(V d, V n, V m) {
+    return __builtin_elementwise_fma(n, m, d);
+  }
+#endif
 };
 
 struct FloatMulSub {
@@ -105,6 +133,13 @@ struct FloatMulSub {
   KVRM_INLINE FloatResult<T> operator()(T d, T n, T m, u32 mode) const {
     return float_fma(d, float_neg(n), m, mode);
   }
+#if KVRM_HARDWARE_FMA
+  static constexpr HardwareServes kServes = HardwareServes::kSafelyNormal;
+  template <class V>
+  static KVRM_INLINE V together(V d, V n, V m) {
+    return __builtin_elementwise_fma(-n, m, d);
+  }
+#endif
 };
 
 // A comparison's result: all ones or all zeros.

@@ -51,10 +51,29 @@ KVRM_INLINE FloatChunk float_chunk_of(Operation operation, u32 mode, Chunk... ch
   return float_chunk<T>(operation, mode, chunks...);
 }
 
+#if KVRM_HARDWARE_VECTORS
+// A whole register at once, if hardware serves and no result needs a closer look.
+template <class T, class Operation, class... Operands>
+KVRM_INLINE bool float_together(FloatLanes& lanes, u32 mode, const Operands&... operands) {
+  if (!float_hardware_serves(mode)) return false;
+  const HardwareVector<T> results = Operation::together(__builtin_bit_cast(HardwareVector<T>, operands)...);
+  if (!KVRM_LIKELY((hardware_serves_all<Operation::kServes, T>(results)))) return false;
+  for (u32 i = 0; i < kLanes<T>; ++i) count_float_operation();
+  lanes = {__builtin_bit_cast(U128, results), 0};
+  return true;
+}
+#endif
+
 // The row's elements of type T: one of them in the scalar forms.
 template <class T, class Op, class Operation, class... Operands>
 KVRM_INLINE FloatLanes float_lanes(const Op& op, Operation operation, u32 mode, const Operands&... operands) {
   if constexpr (requires { op.Q; }) {
+#if KVRM_HARDWARE_VECTORS
+    if constexpr (sizeof(T) != 2 && requires { Operation::kServes; }) {
+      FloatLanes lanes;
+      if (op.Q && float_together<T, Operation>(lanes, mode, operands...)) return lanes;
+    }
+#endif
     const FloatChunk low = float_chunk_of<T>(operation, mode, operands.lo...);
     if (!op.Q) return join(low, {});
     return join(low, float_chunk_of<T>(operation, mode, operands.hi...));

@@ -28,6 +28,9 @@ KVRM_INLINE Trap MRS(Cpu& cpu, M&, const isa::MRS& op) {
   return Trap::kNone;
 }
 
+// Whether it shows the lane's clock, which its driver must have brought up to date.
+constexpr bool reads_clock(const isa::MRS& op) { return op.sysreg == kCntvctEl0; }
+
 template <class M>
 KVRM_INLINE Trap MSR_reg(Cpu& cpu, M&, const isa::MSR_reg& op) {
   const u64 value = cpu.x[op.Rt];

@@ -1,7 +1,8 @@
 // Random words: an input is a state and code, run on a raw machine with a small budget.
 //
 // Promised: it stops, with at most as many instructions as asked for; in small steps it ends in the same state as in
-// one; an instruction that faults or is undefined leaves nothing behind; the zero register stays zero.
+// one, and so it does translated; an instruction that faults or is undefined leaves nothing behind; the zero register
+// stays zero.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -15,6 +16,7 @@ namespace {
 constexpr std::uint64_t kCode = 0x10000, kData = 0x20000, kReadOnly = 0x24000, kProbe = 0x30000;
 constexpr std::uint64_t kPage = 0x1000, kDataSize = 2 * kPage;
 constexpr std::size_t kMostWords = 64;
+const bool kHasTranslator = information().translator_problem.empty();
 constexpr std::uint32_t kFpcrModes = 0x07c80000;  // AHP, DN, FZ, RMode, FZ16
 constexpr std::uint32_t kFpsrFlags = 0x0800009f;
 
@@ -68,7 +70,7 @@ Vector vector(std::uint64_t seed) {
 
 struct Case {
   std::uint64_t budget, step;
-  bool writable_code;
+  bool writable_code, translate;
   Registers registers;
   std::vector<std::byte> code;
 };
@@ -82,6 +84,7 @@ Case read_case(const std::uint8_t* data, std::size_t size) {
   found.step = step < 128 ? step + 1u : 2000u + (step - 128u) * 32;
   const auto flags = input.take<std::uint8_t>();
   found.writable_code = flags & 1;
+  found.translate = flags & 2;
   found.registers.nzcv = std::uint32_t{flags} >> 4 << 28;
   const auto modes = input.take<std::uint32_t>();
   found.registers.fpcr = modes & kFpcrModes;
@@ -98,9 +101,12 @@ Case read_case(const std::uint8_t* data, std::size_t size) {
   return found;
 }
 
-Machine make_machine(const Case& it) {
+Machine make_machine(const Case& it, Engine engine = Engine::kInterpreter) {
   Options options;
   options.memory_limit = 1 << 20;
+  options.device = Device::kCpu;
+  options.engine = engine;
+  options.jit_threshold = 0;
   auto machine = Machine::create(options);
   KVRM_PROMISE(machine.ok());
   KVRM_PROMISE(machine->load(it.code, kCode).ok());
@@ -165,6 +171,16 @@ void check(const Case& it) {
   KVRM_PROMISE(last.reason == stop.reason && last.fault == stop.fault && last.address == stop.address);
   KVRM_PROMISE(last.word == stop.word && last.fault_is_write == stop.fault_is_write);
   promise_same_state(whole, steps);
+
+  // The translator does the same.
+  if (it.translate && kHasTranslator) {
+    Machine translated = make_machine(it, Engine::kJit);
+    const Stop there = translated.run(it.budget);
+    KVRM_PROMISE(translated.statistics().instructions == retired);
+    KVRM_PROMISE(there.reason == stop.reason && there.fault == stop.fault && there.address == stop.address);
+    KVRM_PROMISE(there.word == stop.word && there.fault_is_write == stop.fault_is_write);
+    promise_same_state(whole, translated);
+  }
 
   // What did not retire did not happen.
   if (stop.reason == StopReason::kFault || stop.reason == StopReason::kUndefined) {

@@ -113,6 +113,7 @@ int run_all(Arguments& a, const std::string& command) {
   a.options.machine.dispatch = a.dispatch == "neural"   ? Dispatch::kNeural
                                : a.dispatch == "hybrid" ? Dispatch::kHybrid
                                                         : Dispatch::kTable;
+  a.options.machine.jit_threshold = 0;  // what is not translated is not tested
   a.options.progress = isatty(2) != 0;
 
   std::unique_ptr<Source> source;

@@ -16,16 +16,17 @@ import tree
 # Which rooms a room of src/ may include, beside itself.
 ARROWS = {
     "base": set(),
+    "cache": set(),
     "isa": {"base"},
     "semantics": {"base", "isa"},
     "dispatch": {"base", "isa", "neural"},
     "memory": {"base"},
     "interpreter": {"base", "dispatch", "isa", "memory", "semantics"},
-    "translator": {"base", "dispatch", "isa", "memory", "semantics"},
+    "translator": {"base", "cache", "dispatch", "interpreter", "isa", "memory", "semantics"},
     "device/cpu": {"base", "dispatch", "interpreter", "memory", "translator"},
     # Of linux, lanes see what is freestanding: a process's part that travels, and the calls that need no host.
     "device/lanes": {"base", "dispatch", "interpreter", "isa", "linux", "memory", "semantics"},
-    "device/cuda": {"base", "device/lanes", "dispatch", "interpreter", "isa", "memory", "neural", "semantics", "translator"},
+    "device/cuda": {"base", "cache", "device/lanes", "dispatch", "interpreter", "isa", "memory", "neural", "semantics", "translator"},
     "linux": {"base", "memory"},
     "neural": {"base"},
     "accelerate": {"base", "isa", "memory", "neural"},

@@ -3,19 +3,24 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/cpu.h"
 #include "interpreter/interpreter.h"
 #include "memory/address_space.h"
+#include "translator/lane_regions.h"
 
 namespace kvrm::device::cpu {
 
 class Lane {
  public:
-  // The space may be common to several lanes.
-  Lane(std::shared_ptr<memory::AddressSpace> space, const interpreter::Dispatch& dispatch)
-      : space_(std::move(space)), interpreter_(*space_, dispatch_here(dispatch)) {}
+  // The space may be common to several lanes. Without a translator the interpreter does everything.
+  Lane(std::shared_ptr<memory::AddressSpace> space, const interpreter::Dispatch& dispatch,
+       std::shared_ptr<translator::Translator> translator = nullptr)
+      : space_(std::move(space)), interpreter_(*space_, dispatch_here(dispatch)) {
+    if (translator) regions_.emplace(std::move(translator), *space_, interpreter_);
+  }
 
   Cpu& cpu() { return *cpu_; }
   const Cpu& cpu() const { return *cpu_; }
@@ -36,6 +41,7 @@ class Lane {
   dispatch::Counts dispatched_{};
   std::shared_ptr<memory::AddressSpace> space_;
   interpreter::Interpreter interpreter_;
+  std::optional<translator::LaneRegions> regions_;
 };
 
 }  // namespace kvrm::device::cpu

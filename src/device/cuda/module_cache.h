@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/folder.h"
 #include "device/cuda/driver.h"
 
 namespace kvrm::device::cuda {
@@ -23,16 +24,16 @@ struct CacheKey {
   friend bool operator==(const CacheKey&, const CacheKey&) = default;
 };
 
-std::uint64_t content_hash(std::span<const std::byte> bytes);
+using cache::content_hash;
 
-// A folder of compiled kernels. Whatever is wrong with it is as if nothing were there: the kernel is compiled again.
+// Compiled kernels in a folder. Whatever is wrong with it, the kernel is compiled again.
 class CubinCache {
  public:
   // No folder: finds nothing, stores nothing.
   CubinCache() = default;
   explicit CubinCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  // $XDG_CACHE_HOME/kvrm or ~/.cache/kvrm.
-  static CubinCache of_user();
+  explicit CubinCache(cache::Folder folder) : folder_(std::move(folder)) {}
+  static CubinCache of_user() { return CubinCache(cache::Folder::of_user()); }
 
   std::filesystem::path path_of(const CacheKey& key) const;
   // The cubin stored for exactly this key, if its file is whole.
@@ -41,8 +42,7 @@ class CubinCache {
   bool store(const CacheKey& key, std::span<const std::byte> cubin) const;
 
  private:
-  void remove_old(const std::filesystem::path& newest) const;
-  std::filesystem::path folder_;
+  cache::Folder folder_;
 };
 
 struct CompileProgress {

@@ -1,0 +1,126 @@
+#include "check.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "commands.h"
+#include "interrupt.h"
+#include "kvrm/machine.h"
+#include "options.h"
+
+namespace kvrm::cli {
+namespace {
+
+struct Side {
+  Machine machine;
+  Stop stop;
+  std::string output, errors;
+};
+
+Result<Side> make_side(const Settings& settings, Engine engine, const std::string& input) {
+  Options options = settings.options;
+  options.engine = engine;
+  options.device = Device::kCpu;
+  Program program = settings.program;
+  program.input = input;
+  program.keep_output = true;
+  auto machine = Machine::create(options);
+  if (!machine) return machine.error();
+  if (auto loaded = machine->load_program(program); !loaded) return loaded.error();
+  return Side{std::move(*machine), {}, {}, {}};
+}
+
+void advance(Side& side, std::uint64_t budget) {
+  side.stop = side.machine.run(budget);
+  Output output = side.machine.take_output();
+  side.output = std::move(output.output);
+  side.errors = std::move(output.errors);
+}
+
+// What differs first, in words; empty if nothing does.
+std::string difference(const Side& interp, const Side& jit) {
+  const auto differs = [](const std::string& name, std::uint64_t a, std::uint64_t b) {
+    return fmt::format("{}: interp {:#x}, jit {:#x}", name, a, b);
+  };
+  if (interp.stop.reason != jit.stop.reason) {
+    return fmt::format("how it stopped: interp {}, jit {}", to_string(interp.stop.reason), to_string(jit.stop.reason));
+  }
+  if (interp.stop.instructions != jit.stop.instructions) {
+    return fmt::format("instructions: interp {}, jit {}", interp.stop.instructions, jit.stop.instructions);
+  }
+  const Registers a = interp.machine.registers(), b = jit.machine.registers();
+  if (a.pc != b.pc) return differs("pc", a.pc, b.pc);
+  for (unsigned i = 0; i < 31; ++i) {
+    if (a.x[i] != b.x[i]) return differs(fmt::format("x{}", i), a.x[i], b.x[i]);
+  }
+  if (a.sp != b.sp) return differs("sp", a.sp, b.sp);
+  if (a.nzcv != b.nzcv) return differs("nzcv", a.nzcv, b.nzcv);
+  if (a.fpcr != b.fpcr) return differs("fpcr", a.fpcr, b.fpcr);
+  if (a.fpsr != b.fpsr) return differs("fpsr", a.fpsr, b.fpsr);
+  if (a.tpidr_el0 != b.tpidr_el0) return differs("tpidr_el0", a.tpidr_el0, b.tpidr_el0);
+  for (unsigned i = 0; i < 32; ++i) {
+    if (a.v[i].lo != b.v[i].lo) return differs(fmt::format("v{}.d[0]", i), a.v[i].lo, b.v[i].lo);
+    if (a.v[i].hi != b.v[i].hi) return differs(fmt::format("v{}.d[1]", i), a.v[i].hi, b.v[i].hi);
+  }
+  if (interp.stop.exit_status != jit.stop.exit_status || interp.stop.signal != jit.stop.signal) {
+    return fmt::format("the end: interp status {} signal {}, jit status {} signal {}", interp.stop.exit_status,
+                       interp.stop.signal, jit.stop.exit_status, jit.stop.signal);
+  }
+  if (interp.output != jit.output || interp.errors != jit.errors) return "what was written";
+  return {};
+}
+
+}  // namespace
+
+std::string all_of_stdin() {
+  std::string bytes;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t n = ::read(STDIN_FILENO, buffer, sizeof buffer);
+    if (n > 0) bytes.append(buffer, static_cast<std::size_t>(n));
+    if (n == 0 || (n < 0 && errno != EINTR)) return bytes;
+  }
+}
+
+int run_check(const MachineArguments& arguments, const Settings& settings) {
+  const auto step = parse_count(arguments.check);
+  if (!step || *step == 0) return host_error("run: --check takes a number from 1, not '" + arguments.check + "'");
+  const std::string input = isatty(STDIN_FILENO) ? std::string() : all_of_stdin();
+  auto interp = make_side(settings, Engine::kInterpreter, input);
+  if (!interp) return host_error(interp.error().message);
+  auto jit = make_side(settings, Engine::kJit, input);
+  if (!jit) return host_error(jit.error().message);
+  const Interrupt interrupt(jit->machine);
+  for (std::uint64_t done = 0;;) {
+    const std::uint64_t before_pc = jit->machine.pc();
+    const std::uint64_t now = std::min(*step, settings.budget - done);
+    advance(*interp, now);
+    advance(*jit, now);
+    if (jit->stop.reason == StopReason::kCancelled) return 130;
+    fmt::print("{}", jit->output);
+    fmt::print(stderr, "{}", jit->errors);
+    std::fflush(stdout);
+    if (const std::string what = difference(*interp, *jit); !what.empty()) {
+      fmt::print(stderr, "kvrm: the engines differ after instruction {} and before or at {}: {}\n", done,
+                 done + std::max(interp->stop.instructions, jit->stop.instructions), what);
+      fmt::print(stderr, "kvrm: they were equal at pc {:#x}; repeat with\n", before_pc);
+      for (const char* engine : {"interp", "jit"}) {
+        fmt::print(stderr, "kvrm:   kvrm run --engine {} --seed {} --max-instructions {} --stats {}\n", engine,
+                   settings.program.seed, done + interp->stop.instructions, settings.program.path);
+      }
+      return kHostError;
+    }
+    done += jit->stop.instructions;
+    const bool over = jit->stop.reason != StopReason::kBudget || done >= settings.budget;
+    if (!over) continue;
+    fmt::print(stderr, "kvrm: equal over {} instructions, {} regions\n", done, jit->machine.statistics().regions);
+    return jit->stop.reason == StopReason::kExit     ? jit->stop.exit_status
+           : jit->stop.reason == StopReason::kSignal ? 128 + jit->stop.signal
+                                                     : kHostError;
+  }
+}
+
+}  // namespace kvrm::cli

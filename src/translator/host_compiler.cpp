@@ -1,0 +1,174 @@
+#include "translator/host_compiler.h"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <map>
+#include <mutex>
+
+#include "translator/bitcode.h"
+#include "translator/host_exits.h"
+#include "translator/host_frame.h"
+#include "translator/library.h"
+#include "translator/passes.h"
+#include "translator/stitcher.h"
+
+namespace kvrm::translator {
+namespace {
+
+// The names of the processor's features, as the back end wants them; in a fixed order.
+std::string host_features() {
+  std::map<std::string, bool> features;
+  for (const auto& entry : llvm::sys::getHostCPUFeatures()) features.emplace(entry.getKey().str(), entry.getValue());
+  std::string text;
+  for (const auto& [feature, there] : features) {
+    // Guest registers have 128 bits; wider ones only give the compiler more to think about.
+    const bool wanted = there && !feature.starts_with("avx512") && feature != "evex512";
+    if (!text.empty()) text += ',';
+    text += (wanted ? "+" : "-") + feature;
+  }
+  return text;
+}
+
+// The back end has switches that are only there for its command line.
+void switch_on(const char* name) {
+  auto& options = llvm::cl::getRegisteredOptions();
+  const auto found = options.find(name);
+  if (found != options.end()) found->second->addOccurrence(0, name, "true");
+}
+
+std::unique_ptr<llvm::TargetMachine> make_target(const std::string& cpu, const std::string& features,
+                                                 std::string& error) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    switch_on("disable-lsr");  // it takes guest registers apart, which ways out then put together again
+  });
+  const std::string triple = llvm::sys::getProcessTriple();
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) return nullptr;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is two roundings
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less, true));
+}
+
+std::unique_ptr<llvm::orc::LLJIT> make_linker(const std::string& triple, std::string& error) {
+  auto builder = llvm::orc::JITTargetMachineBuilder(llvm::Triple(triple));
+  auto linker = llvm::orc::LLJITBuilder()
+                    .setJITTargetMachineBuilder(std::move(builder))
+                    .setLinkProcessSymbolsByDefault(false)
+                    .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                    .create();
+  if (!linker) {
+    error = llvm::toString(linker.takeError());
+    return nullptr;
+  }
+  llvm::orc::SymbolMap symbols;
+  for (const HostSymbol* symbol = kHostSymbols; symbol->name; ++symbol) {
+    symbols[(*linker)->mangleAndIntern(symbol->name)] = {llvm::orc::ExecutorAddr::fromPtr(symbol->address),
+                                                         llvm::JITSymbolFlags::Exported};
+  }
+  if (llvm::Error failed = (*linker)->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols)))) {
+    error = llvm::toString(std::move(failed));
+    return nullptr;
+  }
+  return std::move(*linker);
+}
+
+}  // namespace
+
+struct HostCompiler::Parts {
+  std::string cpu, features;
+  std::unique_ptr<llvm::TargetMachine> target;
+  std::unique_ptr<Library> library;
+  std::shared_ptr<llvm::orc::LLJIT> linker;
+
+  std::unique_ptr<llvm::Module> optimised(const Plan& plan, const std::string& name) {
+    std::string error;
+    if (!library) library = Library::create(rows_bitcode(), error);
+    if (!library) return nullptr;
+    HostFrame frame(cpu, features);
+    llvm::Function* function = stitch(*library, frame, plan, name);
+    if (!function) return nullptr;
+    optimise(*function, *target);
+    return extract(*library, function);
+  }
+};
+
+HostCompiler::HostCompiler(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+HostCompiler::~HostCompiler() = default;
+
+std::string HostCompiler::target_name() { return llvm::sys::getHostCPUName().str() + ' ' + host_features(); }
+
+bool HostCompiler::can_work(std::string& error) {
+  if (__builtin_cpu_supports("fma")) return true;
+  error = "the translator needs a processor with FMA";
+  return false;
+}
+
+std::unique_ptr<HostCompiler> HostCompiler::create(std::string& error) {
+  auto parts = std::make_unique<Parts>();
+  if (!can_work(error)) return nullptr;
+  parts->cpu = llvm::sys::getHostCPUName().str();
+  parts->features = host_features();
+  parts->target = make_target(parts->cpu, parts->features, error);
+  if (!parts->target) return nullptr;
+  parts->linker = make_linker(parts->target->getTargetTriple().str(), error);
+  if (!parts->linker) return nullptr;
+  return std::unique_ptr<HostCompiler>(new HostCompiler(std::move(parts)));
+}
+
+ObjectFile HostCompiler::compile(const Plan& plan, const std::string& name) {
+  const auto module = parts_->optimised(plan, name);
+  if (!module) return {};
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  if (parts_->target->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) return {};
+  passes.run(*module);
+  return {object.begin(), object.end()};
+}
+
+std::unique_ptr<HostCode> HostCompiler::link(std::span<const char> object, const std::string& name) {
+  llvm::orc::JITDylib& library = parts_->linker->getMainJITDylib();
+  llvm::orc::ResourceTrackerSP tracker = library.createResourceTracker();
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()), name);
+  const auto fail = [&](llvm::Error error) {
+    llvm::consumeError(std::move(error));
+    llvm::consumeError(tracker->remove());
+    return nullptr;
+  };
+  if (llvm::Error error = parts_->linker->addObjectFile(tracker, std::move(buffer))) return fail(std::move(error));
+  auto address = parts_->linker->lookup(name);
+  if (!address) return fail(address.takeError());
+  return std::make_unique<HostCode>(address->toPtr<interpreter::Handler>(),
+                                    [linker = parts_->linker, tracker] { llvm::consumeError(tracker->remove()); });
+}
+
+std::string HostCompiler::text_of(const Plan& plan, bool as_assembly) {
+  const auto module = parts_->optimised(plan, "region");
+  if (!module) return {};
+  if (!as_assembly) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module->print(stream, nullptr);
+    return text;
+  }
+  llvm::SmallVector<char, 0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  if (parts_->target->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) return {};
+  passes.run(*module);
+  return {text.begin(), text.end()};
+}
+
+}  // namespace kvrm::translator

@@ -1,0 +1,32 @@
+#include "translator/library.h"
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include "isa/a64_names.h"
+
+namespace kvrm::translator {
+
+std::unique_ptr<Library> Library::create(llvm::StringRef bitcode, std::string& error) {
+  std::unique_ptr<Library> library(new Library);
+  library->context_ = std::make_unique<llvm::LLVMContext>();
+  auto module = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode, "rows"), *library->context_);
+  if (!module) {
+    error = llvm::toString(module.takeError());
+    return nullptr;
+  }
+  library->module_ = std::move(*module);
+  return library;
+}
+
+llvm::Function* Library::row(isa::Row row) {
+  llvm::Function* function = module_->getFunction(std::string("kvrm_row_") + isa::kRowNames[static_cast<u32>(row)]);
+  if (!function || !function->isMaterializable()) return function;
+  if (llvm::Error failed = function->materialize()) {
+    llvm::consumeError(std::move(failed));
+    return nullptr;
+  }
+  return function;
+}
+
+}  // namespace kvrm::translator

@@ -1,0 +1,32 @@
+// The semantics as LLVM bitcode: a function per row, read from the embedded module when a region first needs it.
+#pragma once
+
+#include <llvm/ADT/StringRef.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include <memory>
+#include <string>
+
+#include "isa/decode.h"
+
+namespace kvrm::translator {
+
+class Library {
+ public:
+  // Null, and why, if the bitcode cannot be read.
+  static std::unique_ptr<Library> create(llvm::StringRef bitcode, std::string& error);
+
+  llvm::LLVMContext& context() { return *context_; }
+  llvm::Module& module() { return *module_; }
+  // Null if the library has no such row.
+  llvm::Function* row(isa::Row row);
+
+ private:
+  Library() = default;
+
+  std::unique_ptr<llvm::LLVMContext> context_;
+  std::unique_ptr<llvm::Module> module_;
+};
+
+}  // namespace kvrm::translator

@@ -1,0 +1,96 @@
+#include "translator/passes.h"
+
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LowerConstantIntrinsics.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Scalar/Sink.h>
+
+#include "translator/lazy_flags.h"
+#include "translator/stitcher.h"
+
+namespace kvrm::translator {
+namespace {
+
+class DropUnchanged : public llvm::PassInfoMixin<DropUnchanged> {
+ public:
+  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    drop_unchanged(function);
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
+class FlagsAtExits : public llvm::PassInfoMixin<FlagsAtExits> {
+ public:
+  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    make_flags_at_exits(function, *function.getArg(0));
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
+// The look-up of a page reads two words of an entry, in two blocks. Within a block its address is part of the
+// instruction that reads; across blocks it would be computed into a register.
+class AddressesWhereUsed : public llvm::PassInfoMixin<AddressesWhereUsed> {
+ public:
+  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) bring(*load, 0);
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+
+ private:
+  static void bring(llvm::Instruction& user, unsigned operand) {
+    auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(user.getOperand(operand));
+    if (!address || llvm::isa<llvm::Argument>(address->getPointerOperand())) return;
+    if (address->getParent() != user.getParent()) {
+      llvm::Instruction* copy = address->clone();
+      copy->insertBefore(&user);
+      user.setOperand(operand, copy);
+      address = llvm::cast<llvm::GetElementPtrInst>(copy);
+    }
+    bring(*address, 0);
+  }
+};
+
+}  // namespace
+
+// Few passes, each for a reason: compile time is what a user waits for.
+void optimise(llvm::Function& function, llvm::TargetMachine& target) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager groups;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&target);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(groups);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, groups, modules);
+
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));  // the state into values
+  passes.addPass(DropUnchanged());
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(FlagsAtExits());
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::SinkingPass());  // what only a way out needs is made there
+  passes.addPass(llvm::LowerConstantIntrinsicsPass());
+  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::ADCEPass());
+  passes.addPass(AddressesWhereUsed());
+  passes.run(function, functions);
+}
+
+}  // namespace kvrm::translator

@@ -1,0 +1,206 @@
+#include "translator/plan.h"
+
+#include <map>
+#include <utility>
+
+#include "isa/a64_operands.h"
+#include "semantics/meaning.h"
+
+namespace kvrm::translator {
+namespace {
+
+constexpr u64 kWordBytes = 4;
+
+// How many words a direct branch goes.
+std::optional<i64> distance_of(isa::Row row, u32 word) {
+  switch (row) {
+    case isa::Row::B: return isa::B::decode(word).simm26;
+    case isa::Row::BL: return isa::BL::decode(word).simm26;
+    case isa::Row::B_cond: return isa::B_cond::decode(word).simm19;
+    case isa::Row::CBZ: return isa::CBZ::decode(word).simm19;
+    case isa::Row::CBNZ: return isa::CBNZ::decode(word).simm19;
+    case isa::Row::TBZ: return isa::TBZ::decode(word).simm14;
+    case isa::Row::TBNZ: return isa::TBNZ::decode(word).simm14;
+    default: return std::nullopt;
+  }
+}
+
+constexpr bool is_implemented(isa::Row row) {
+  switch (row) {
+#define KVRM_IMPLEMENTED_CASE(name) case isa::Row::name:
+    KVRM_FOR_EACH_IMPLEMENTED_ROW(KVRM_IMPLEMENTED_CASE)
+#undef KVRM_IMPLEMENTED_CASE
+    return true;
+    default: return false;
+  }
+}
+
+bool is_barrier(isa::Row row) { return row == isa::Row::DSB || row == isa::Row::DMB || row == isa::Row::ISB; }
+
+// Whether the row looks at FPCR and FPSR.
+bool is_float(isa::Row row) {
+  using isa::Group;
+  switch (isa::facts(row).group) {
+    case Group::kFloatDataProcessing1Source:
+    case Group::kFloatDataProcessing2Source:
+    case Group::kFloatDataProcessing3Source:
+    case Group::kFloatCompare:
+    case Group::kFloatConditionalCompare:
+    case Group::kConvertFloatFixed:
+    case Group::kConvertFloatInteger:
+    case Group::kSimdThreeSameFloat:
+    case Group::kSimdThreeSameHalf:
+    case Group::kSimdTwoRegisterMiscFloat:
+    case Group::kSimdTwoRegisterMiscHalf:
+    case Group::kSimdAcrossLanesFloat:
+    case Group::kSimdShiftImmediateFloat:
+    case Group::kSimdVectorByElementFloat:
+    case Group::kSimdScalarThreeSameFloat:
+    case Group::kSimdScalarThreeSameHalf:
+    case Group::kSimdScalarTwoRegisterMiscFloat:
+    case Group::kSimdScalarTwoRegisterMiscHalf:
+    case Group::kSimdScalarPairwiseFloat:
+    case Group::kSimdScalarShiftImmediateFloat:
+    case Group::kSimdScalarByElementFloat: return true;
+    default: return false;
+  }
+}
+
+// The same code reached through different calls is different blocks, so that each return has one place to go to.
+struct Place {
+  u64 address;
+  std::vector<u64> returns;
+  auto operator<=>(const Place&) const = default;
+};
+
+class Planner {
+ public:
+  Planner(const CodeView& code, const PlanLimits& limits) : code_(code), limits_(limits) {}
+
+  Plan run(u64 head) {
+    (void)block_at({head, {}});
+    for (std::size_t next = 0; next < places_.size(); ++next) fill(static_cast<u32>(next));
+    if (plan_.blocks.front().words.empty()) return {};
+    mark_loop_heads();
+    return std::move(plan_);
+  }
+
+ private:
+  std::optional<u32> block_at(const Place& place) {
+    const auto found = numbers_.find(place);
+    if (found != numbers_.end()) return found->second;
+    const bool is_head = places_.empty();
+    if (places_.size() >= limits_.blocks || plan_.words >= limits_.words) return std::nullopt;
+    if (!is_head) {
+      if (!code_.follow(place.address) || !read(place.address)) return std::nullopt;
+    }
+    const u32 number = static_cast<u32>(places_.size());
+    numbers_.emplace(place, number);
+    places_.push_back(place);
+    plan_.blocks.emplace_back().address = place.address;
+    return number;
+  }
+
+  // The word at an address, if a region may hold it. Traps, the clock and what is no instruction are the interpreter's.
+  std::optional<std::pair<u32, isa::Row>> read(u64 address) const {
+    const auto word = code_.word(address);
+    if (!word) return std::nullopt;
+    const isa::Row row = code_.row(*word, address);
+    if (row == isa::Row::kNone || !is_implemented(row) || isa::facts(row).flow == isa::Flow::kTrap) return std::nullopt;
+    if (row == isa::Row::MRS && semantics::reads_clock(isa::MRS::decode(*word))) return std::nullopt;
+    if (code_.usual_float && row == isa::Row::MSR_reg) return std::nullopt;  // it may end what is usual
+    if (code_.barriers_end && is_barrier(row)) return std::nullopt;
+    return std::pair(*word, row);
+  }
+
+  void add_edge(u32 from, u64 target, std::vector<u64> returns) {
+    const auto block = block_at({target, std::move(returns)});
+    plan_.blocks[from].edges.push_back({target, block});
+  }
+
+  void fill(u32 number) {
+    const Place place = places_[number];
+    u64 address = place.address;
+    for (;; address += kWordBytes) {
+      const bool first = address == place.address;
+      const auto instruction = read(address);
+      if (!instruction || (plan_.words >= limits_.words && !first) ||
+          (!first && numbers_.contains({address, place.returns}))) {
+        if (!first) add_edge(number, address, place.returns);
+        return;
+      }
+      const auto [word, row] = *instruction;
+      plan_.blocks[number].words.push_back(word);
+      plan_.blocks[number].rows.push_back(row);
+      ++plan_.words;
+      plan_.usual_float |= code_.usual_float && is_float(row);
+      if (isa::facts(row).flow != isa::Flow::kNext) {
+        branch(number, row, word, address, place.returns);
+        return;
+      }
+    }
+  }
+
+  void branch(u32 number, isa::Row row, u32 word, u64 address, std::vector<u64> returns) {
+    const u64 behind = address + kWordBytes;
+    const auto distance = distance_of(row, word);
+    if (!distance) {
+      plan_.blocks[number].may_go_elsewhere = true;
+      if (isa::facts(row).flow == isa::Flow::kReturn && !returns.empty()) {
+        const u64 target = returns.back();
+        returns.pop_back();
+        add_edge(number, target, std::move(returns));
+      }
+      return;
+    }
+    const u64 target = address + static_cast<u64>(*distance) * kWordBytes;
+    switch (isa::facts(row).flow) {
+      case isa::Flow::kConditional:
+        add_edge(number, behind, returns);
+        if (target != behind) add_edge(number, target, std::move(returns));
+        return;
+      case isa::Flow::kCall:
+        // Too deep: go on as if the outermost caller were forgotten.
+        if (limits_.calls != 0) returns.push_back(behind);
+        if (returns.size() > limits_.calls) returns.erase(returns.begin());
+        add_edge(number, target, std::move(returns));
+        return;
+      default: add_edge(number, target, std::move(returns)); return;
+    }
+  }
+
+  // Every cycle of the plan must hold a loop head: there the budget is looked at.
+  void mark_loop_heads() {
+    enum class State { kNew, kOpen, kDone };
+    std::vector<State> states(plan_.blocks.size(), State::kNew);
+    std::vector<std::pair<u32, std::size_t>> path{{0, 0}};
+    plan_.blocks[0].is_loop_head = true;  // and at the entry
+    states[0] = State::kOpen;
+    while (!path.empty()) {
+      auto& [block, edge] = path.back();
+      if (edge == plan_.blocks[block].edges.size()) {
+        states[block] = State::kDone;
+        path.pop_back();
+        continue;
+      }
+      const auto to = plan_.blocks[block].edges[edge++].block;
+      if (!to) continue;
+      if (states[*to] == State::kOpen) plan_.blocks[*to].is_loop_head = true;
+      if (states[*to] != State::kNew) continue;
+      states[*to] = State::kOpen;
+      path.emplace_back(*to, 0);
+    }
+  }
+
+  const CodeView& code_;
+  const PlanLimits& limits_;
+  std::map<Place, u32> numbers_;
+  std::vector<Place> places_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan make_plan(u64 head, const CodeView& code, const PlanLimits& limits) { return Planner(code, limits).run(head); }
+
+}  // namespace kvrm::translator

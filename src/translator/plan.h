@@ -1,0 +1,57 @@
+// Which guest code becomes one region: blocks of words that are followed from a head along direct branches, through
+// calls and back behind them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "base/types.h"
+#include "isa/decode.h"
+
+namespace kvrm::translator {
+
+struct PlanBlock {
+  u64 address = 0;
+  std::vector<u32> words;
+  std::vector<isa::Row> rows;  // of the words
+  // Where control goes behind the last word: to another block, or out of the region.
+  struct Edge {
+    u64 target;
+    std::optional<u32> block;
+  };
+  std::vector<Edge> edges;
+  bool may_go_elsewhere = false;  // the last word branches to an address in a register
+  bool is_loop_head = false;      // somebody goes back to it
+};
+
+// The first block is the head.
+struct Plan {
+  std::vector<PlanBlock> blocks;
+  u32 words = 0;
+  bool usual_float = false;  // it has floating point, and may rely on what CodeView::usual_float says
+};
+
+struct PlanLimits {
+  u32 blocks = 32;
+  u32 words = 256;
+  u32 calls = 4;  // how deep calls are followed
+};
+
+struct CodeView {
+  // The word at an address; none if it may not be executed.
+  std::function<std::optional<u32>(u64 address)> word;
+  // Whether it is worth following a branch to there: code that never ran is left out.
+  std::function<bool(u64 address)> follow;
+  // The row of a word, as whoever decides it says.
+  std::function<isa::Row(u32 word, u64 address)> row = [](u32 word, u64) { return isa::decode(word); };
+  // Behind a barrier there may be other code: another lane writes to the same memory.
+  bool barriers_end = false;
+  // FPCR is zero and inexact is sticky now, as it mostly is: then the processor's arithmetic serves.
+  bool usual_float = false;
+};
+
+// A plan without blocks: nothing at the head can be translated.
+Plan make_plan(u64 head, const CodeView& code, const PlanLimits& limits);
+
+}  // namespace kvrm::translator

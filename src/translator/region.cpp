@@ -1,0 +1,69 @@
+#include "translator/region.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "memory/page.h"
+
+namespace kvrm::translator {
+namespace {
+
+class Hash {
+ public:
+  void add(u64 value) {
+    hash_ = (hash_ ^ value) * 0x9e3779b97f4a7c15;
+    hash_ ^= hash_ >> 32;
+  }
+  u64 value() const { return hash_; }
+
+ private:
+  u64 hash_ = 0xcbf29ce484222325;
+};
+
+}  // namespace
+
+// The shape of the plan is part of the hash: the same words may have been followed another way.
+Source Source::of(const Plan& plan) {
+  Source source;
+  source.head = plan.blocks.front().address;
+  source.usual_float = plan.usual_float;
+  Hash hash;
+  hash.add(plan.usual_float);
+  for (const PlanBlock& block : plan.blocks) {
+    hash.add(block.address);
+    for (const u32 word : block.words) hash.add(word);
+    for (const PlanBlock::Edge& edge : block.edges) {
+      hash.add(edge.target);
+      hash.add(edge.block ? *edge.block : ~u64{0});
+      if (!edge.block && std::ranges::find(source.exits, edge.target) == source.exits.end()) {
+        source.exits.push_back(edge.target);
+      }
+    }
+    const bool known =
+        std::ranges::any_of(source.spans, [&](const Span& span) { return span.address == block.address; });
+    if (!known) source.spans.push_back({block.address, block.words});
+  }
+  source.hash = hash.value();
+  return source;
+}
+
+std::string Source::name() const {
+  char text[64];
+  std::snprintf(text, sizeof text, "kvrm_region_%llx_%016llx", head, hash);
+  return text;
+}
+
+std::vector<u64> Source::pages() const {
+  std::vector<u64> found;
+  for (const Span& span : spans) {
+    const u64 last = span.address + span.words.size() * 4 - 1;
+    for (u64 page = span.address / memory::kPageSize; page <= last / memory::kPageSize; ++page) {
+      found.push_back(page * memory::kPageSize);
+    }
+  }
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+}  // namespace kvrm::translator

@@ -1,0 +1,44 @@
+// A translated region: the code it was made from and the code it became.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "interpreter/entry.h"
+#include "translator/plan.h"
+
+namespace kvrm::translator {
+
+// Words that follow each other.
+struct Span {
+  u64 address;
+  std::vector<u32> words;
+  friend bool operator==(const Span&, const Span&) = default;
+};
+
+// What a region is made from, and thereby which region it is: two equal sources give the same machine code.
+struct Source {
+  u64 head = 0;
+  std::vector<Span> spans;
+  u64 hash = 0;
+  bool usual_float = false;  // as the plan's
+  std::vector<u64> exits;  // the known addresses where it is left
+
+  static Source of(const Plan& plan);
+  std::string name() const;
+  // The addresses of the pages it lies in, each once.
+  std::vector<u64> pages() const;
+  friend bool operator==(const Source&, const Source&) = default;
+};
+
+class HostCode;
+
+struct Region {
+  Source source;
+  interpreter::Handler handler;
+  std::shared_ptr<const HostCode> code;  // keeps the handler alive
+};
+using RegionPointer = std::shared_ptr<const Region>;
+
+}  // namespace kvrm::translator

@@ -1,0 +1,148 @@
+#include "translator/region_store.h"
+
+#include <cstdio>
+#include <cstring>
+#include <span>
+
+namespace kvrm::translator {
+namespace {
+
+const cache::Limits kLimits{"regions-", 256, std::uint64_t{256} << 20};
+constexpr std::size_t kMostOfOneProgram = std::size_t{64} << 20;
+
+class Writer {
+ public:
+  template <class T>
+  void put(const T& value) {
+    put(&value, sizeof(value));
+  }
+  void put(const void* data, std::size_t size) {
+    const auto* begin = static_cast<const std::byte*>(data);
+    bytes_.insert(bytes_.end(), begin, begin + size);
+  }
+  std::size_t size() const { return bytes_.size(); }
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) : left_(bytes) {}
+  bool done() const { return left_.empty(); }
+  bool get(void* to, std::size_t size) {
+    if (size > left_.size()) return false;
+    std::memcpy(to, left_.data(), size);
+    left_ = left_.subspan(size);
+    return true;
+  }
+  template <class T>
+  bool get(T& value) {
+    return get(&value, sizeof(value));
+  }
+  // `count` elements, which must be there.
+  template <class T>
+  bool get(std::vector<T>& values, u64 count) {
+    if (count > left_.size() / sizeof(T)) return false;
+    values.resize(count);
+    return get(values.data(), count * sizeof(T));
+  }
+
+ private:
+  std::span<const std::byte> left_;
+};
+
+void write(Writer& to, const StoredRegion& region) {
+  to.put(region.source.head);
+  to.put(region.source.hash);
+  to.put(region.words);
+  to.put(static_cast<u32>(region.source.usual_float));
+  to.put(static_cast<u32>(region.source.spans.size()));
+  for (const Span& span : region.source.spans) {
+    to.put(span.address);
+    to.put(static_cast<u64>(span.words.size()));
+    to.put(span.words.data(), span.words.size() * sizeof(u32));
+  }
+  to.put(static_cast<u64>(region.source.exits.size()));
+  to.put(region.source.exits.data(), region.source.exits.size() * sizeof(u64));
+  to.put(static_cast<u64>(region.object.size()));
+  to.put(region.object.data(), region.object.size());
+}
+
+bool read(Reader& from, StoredRegion& region) {
+  u32 usual_float = 0, spans = 0;
+  if (!from.get(region.source.head) || !from.get(region.source.hash) || !from.get(region.words) ||
+      !from.get(usual_float) || !from.get(spans)) {
+    return false;
+  }
+  region.source.usual_float = usual_float != 0;
+  for (u32 i = 0; i < spans; ++i) {
+    Span span{};
+    u64 count = 0;
+    if (!from.get(span.address) || !from.get(count) || !from.get(span.words, count)) return false;
+    region.source.spans.push_back(std::move(span));
+  }
+  u64 exits = 0;
+  if (!from.get(exits) || !from.get(region.source.exits, exits)) return false;
+  u64 size = 0;
+  return spans != 0 && from.get(size) && from.get(region.object, size) && size != 0;
+}
+
+}  // namespace
+
+std::string RegionStore::name_of(u64 program) const {
+  char text[64];
+  const std::uint64_t key = cache::content_hash(std::as_bytes(std::span(key_)));
+  std::snprintf(text, sizeof text, "regions-%016llx-%016llx.bin", program, static_cast<unsigned long long>(key));
+  return text;
+}
+
+RegionStore::Regions RegionStore::read(u64 program) const {
+  Regions regions;
+  const auto contents = folder_.find(name_of(program), std::as_bytes(std::span(key_)));
+  if (!contents) return regions;
+  for (Reader reader(*contents); !reader.done();) {
+    StoredRegion region;
+    if (!translator::read(reader, region)) return {};
+    const auto key = std::pair(region.source.head, region.source.hash);
+    regions.emplace(key, std::move(region));
+  }
+  return regions;
+}
+
+void RegionStore::open(u64 program) {
+  const auto [place, is_new] = programs_.try_emplace(program);
+  if (is_new) place->second.regions = read(program);
+}
+
+const StoredRegion* RegionStore::find(u64 head, const std::function<bool(const Source&)>& matches) const {
+  for (const auto& [program, known] : programs_) {
+    for (auto at = known.regions.lower_bound({head, 0}); at != known.regions.end() && at->first.first == head; ++at) {
+      if (matches(at->second.source)) return &at->second;
+    }
+  }
+  return nullptr;
+}
+
+void RegionStore::add(u64 program, StoredRegion region) {
+  Program& known = programs_[program];
+  const auto key = std::pair(region.source.head, region.source.hash);
+  known.regions.insert_or_assign(key, std::move(region));
+  known.changed = true;
+}
+
+void RegionStore::save() {
+  for (auto& [program, known] : programs_) {
+    if (!known.changed) continue;
+    known.changed = false;
+    known.regions.merge(read(program));
+    Writer writer;
+    for (const auto& [key, region] : known.regions) {
+      if (writer.size() + region.object.size() < kMostOfOneProgram) write(writer, region);
+    }
+    folder_.store(name_of(program), std::as_bytes(std::span(key_)), writer.bytes(), kLimits);
+  }
+}
+
+}  // namespace kvrm::translator

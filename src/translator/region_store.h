@@ -1,0 +1,51 @@
+// Translated regions on disk, a file per program, so that the next run of it starts fast. A stored region is used only
+// where memory holds exactly the words it was made from.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cache/folder.h"
+#include "translator/region.h"
+
+namespace kvrm::translator {
+
+struct StoredRegion {
+  Source source;
+  u32 words = 0;
+  std::vector<char> object;
+};
+
+// Not safe for several threads.
+class RegionStore {
+ public:
+  // `key`: everything but the guest's code that object files depend on.
+  RegionStore(cache::Folder folder, std::string key) : folder_(std::move(folder)), key_(std::move(key)) {}
+
+  // Reads what is known about a program, named by a hash of its first code. Once.
+  void open(u64 program);
+  // A region with this head whose source passes; null if there is none.
+  const StoredRegion* find(u64 head, const std::function<bool(const Source&)>& matches) const;
+  void add(u64 program, StoredRegion region);
+  // Writes the programs that have new regions, together with what others have stored in the meantime.
+  void save();
+
+  std::string name_of(u64 program) const;
+
+ private:
+  using Regions = std::map<std::pair<u64, u64>, StoredRegion>;  // by head and hash
+  Regions read(u64 program) const;
+
+  const cache::Folder folder_;
+  const std::string key_;
+  struct Program {
+    Regions regions;
+    bool changed = false;
+  };
+  std::unordered_map<u64, Program> programs_;
+};
+
+}  // namespace kvrm::translator

@@ -1,0 +1,311 @@
+#include "translator/stitcher.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/ValueMapper.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/cpu.h"
+#include "translator/links.h"
+#include "translator/operands.h"
+#include "translator/slots.h"
+
+namespace kvrm::translator {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+constexpr u64 kWordBytes = 4;
+
+class Stitch {
+ public:
+  Stitch(Library& library, Frame& frame, const Plan& plan)
+      : library_(library), frame_(frame), plan_(plan), builder_(library.context()) {}
+
+  llvm::Function* run(const std::string& name);
+
+ private:
+  llvm::ConstantInt* number(u64 value) { return builder_.getInt64(value); }
+  Value* field(Value* state, u64 offset) {
+    return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), state, offset);
+  }
+  Value* budget() { return builder_.CreateLoad(builder_.getInt64Ty(), budget_); }
+  Value* budget_after(u32 words) {
+    return builder_.CreateSub(budget(), number(words * frame_.credit_per_instruction()));
+  }
+  BasicBlock* new_block(const char* name) { return BasicBlock::Create(library_.context(), name, function_); }
+  // Branches to `rare` if the condition holds and goes on behind.
+  void leave_if(Value* condition, BasicBlock* rare);
+
+  bool block(u32 index);
+  bool instruction(const PlanBlock& block, u32 index);
+  Value* inlined_call(llvm::Function* row, u64 operands);
+  void trap_exit(Value* trap, u64 address, u32 index);
+  BasicBlock* edge(const PlanBlock::Edge& edge);
+  void branch(const PlanBlock& block);
+  bool bring_state();
+  // Starts a way out of the region; the state goes back at its beginning.
+  BasicBlock* new_exit(const char* name);
+
+  Library& library_;
+  Frame& frame_;
+  const Plan& plan_;
+  llvm::IRBuilder<> builder_;
+  llvm::Function* function_ = nullptr;
+  Value* cpu_ = nullptr;
+  llvm::AllocaInst* state_ = nullptr;
+  llvm::AllocaInst* links_ = nullptr;
+  llvm::AllocaInst* budget_ = nullptr;
+  llvm::Instruction* state_goes_in_ = nullptr;
+  std::vector<BasicBlock*> blocks_;
+  std::vector<BasicBlock*> exits_;
+};
+
+void Stitch::leave_if(Value* condition, BasicBlock* rare) {
+  BasicBlock* on = new_block("on");
+  builder_.CreateCondBr(condition, rare, on, llvm::MDBuilder(library_.context()).createBranchWeights(1, 2000));
+  builder_.SetInsertPoint(on);
+}
+
+BasicBlock* Stitch::new_exit(const char* name) {
+  BasicBlock* exit = new_block(name);
+  exits_.push_back(exit);
+  return exit;
+}
+
+// Calls a row's function and replaces the call by its body at once: with constant operands most of it folds while it
+// is copied.
+Value* Stitch::inlined_call(llvm::Function* row, u64 operands) {
+  llvm::CallInst* call = builder_.CreateCall(row, {state_, links_, number(operands)});
+  auto* result = llvm::cast<llvm::Instruction>(builder_.Insert(new llvm::FreezeInst(call)));
+  llvm::Instruction* end = builder_.CreateUnreachable();
+  llvm::InlineFunctionInfo info;
+  if (!llvm::InlineFunction(*call, info).isSuccess()) return nullptr;
+  Value* trap = result->getOperand(0);
+  result->eraseFromParent();
+  builder_.SetInsertPoint(end);
+  BasicBlock* last = end->getParent();
+  end->eraseFromParent();
+  builder_.SetInsertPoint(last);
+  return trap;
+}
+
+bool Stitch::instruction(const PlanBlock& block, u32 index) {
+  const u32 word = block.words[index];
+  const u64 address = block.address + index * kWordBytes;
+  const isa::Row row = block.rows[index];
+  llvm::Function* meaning = library_.row(row);
+  if (!meaning) return false;
+  builder_.CreateStore(number(address), field(state_, offsetof(Cpu, pc)));
+  Value* trap = inlined_call(meaning, pack_row_operands(row, word));
+  if (!trap) return false;
+  trap_exit(trap, address, index);
+  return true;
+}
+
+// Leaves the region if the row trapped. Where the row's paths meet again and one is known to be without a trap, that
+// path goes on without being asked.
+void Stitch::trap_exit(Value* trap, u64 address, u32 index) {
+  const auto is_none = [](Value* value) {
+    const auto* known = llvm::dyn_cast<llvm::ConstantInt>(value);
+    return known && known->isZero();
+  };
+  if (is_none(trap)) return;
+  BasicBlock* on = builder_.GetInsertBlock();
+  auto* meeting = llvm::dyn_cast<llvm::PHINode>(trap);
+  llvm::SmallVector<BasicBlock*> rare;
+  if (meeting && meeting->getParent() == on) {
+    for (u32 i = 0; i < meeting->getNumIncomingValues(); ++i) {
+      if (!is_none(meeting->getIncomingValue(i))) rare.push_back(meeting->getIncomingBlock(i));
+    }
+  }
+  BasicBlock* exit = new_exit("trap");
+  const auto unlikely = llvm::MDBuilder(library_.context()).createBranchWeights(1, 2000);
+  if (rare.empty() || rare.size() == meeting->getNumIncomingValues()) {
+    BasicBlock* next = new_block("on");
+    builder_.CreateCondBr(builder_.CreateICmpNE(trap, builder_.getInt32(0)), exit, next, unlikely);
+    on = next;
+  } else {
+    auto* end = builder_.CreateUnreachable();  // a block without an end cannot be split
+    BasicBlock* check = llvm::SplitBlockPredecessors(on, rare, ".trap");
+    end->eraseFromParent();
+    trap = meeting->getIncomingValueForBlock(check);
+    meeting->setIncomingValueForBlock(check, builder_.getInt32(0));
+    check->getTerminator()->eraseFromParent();
+    builder_.SetInsertPoint(check);
+    builder_.CreateCondBr(builder_.CreateICmpNE(trap, builder_.getInt32(0)), exit, on, unlikely);
+  }
+  builder_.SetInsertPoint(exit);
+  frame_.trap(builder_, address, budget_after(index), trap);
+  builder_.SetInsertPoint(on);
+}
+
+// Where an edge leads: a block, or a way out that was not there yet.
+BasicBlock* Stitch::edge(const PlanBlock::Edge& edge) {
+  if (edge.block) return blocks_[*edge.block];
+  BasicBlock* exit = new_exit("leave");
+  const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+  builder_.SetInsertPoint(exit);
+  frame_.leave_to(builder_, edge.target, budget());
+  return exit;
+}
+
+// The meaning has written pc; where that may lead is known, or the region is left.
+void Stitch::branch(const PlanBlock& block) {
+  builder_.CreateStore(budget_after(static_cast<u32>(block.words.size())), budget_);
+  if (block.edges.size() == 1 && !block.may_go_elsewhere) {
+    builder_.CreateBr(edge(block.edges[0]));
+    return;
+  }
+  Value* pc = builder_.CreateLoad(builder_.getInt64Ty(), field(state_, offsetof(Cpu, pc)));
+  if (!block.may_go_elsewhere) {
+    builder_.CreateCondBr(builder_.CreateICmpEQ(pc, number(block.edges[1].target)), edge(block.edges[1]),
+                          edge(block.edges[0]));
+    return;
+  }
+  BasicBlock* exit = new_exit("elsewhere");
+  if (block.edges.empty()) {
+    builder_.CreateBr(exit);
+  } else {
+    builder_.CreateCondBr(builder_.CreateICmpEQ(pc, number(block.edges[0].target)), edge(block.edges[0]), exit);
+  }
+  builder_.SetInsertPoint(exit);
+  frame_.leave_to_register(builder_, pc, budget());
+}
+
+bool Stitch::block(u32 index) {
+  const PlanBlock& block = plan_.blocks[index];
+  builder_.SetInsertPoint(blocks_[index]);
+  if (block.is_loop_head) {
+    BasicBlock* exit = new_exit("pause");
+    leave_if(builder_.CreateICmpSLT(budget(), number(frame_.least_budget(plan_.words))), exit);
+    const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+    builder_.SetInsertPoint(exit);
+    frame_.pause(builder_, block.address, budget());
+  }
+  for (u32 i = 0; i < block.words.size(); ++i) {
+    if (!instruction(block, i)) return false;
+  }
+  branch(block);
+  return true;
+}
+
+// Loads at the entry what the region reads, stores at every way out what it has written. What slot 31 holds is known.
+bool Stitch::bring_state() {
+  Slots slots;
+  if (!slots.scan(*state_, *cpu_, plan_.usual_float)) return false;
+  llvm::LLVMContext& context = library_.context();
+  for (const Slot& slot : slots.touched()) {
+    if (slot.offset == offsetof(Cpu, pc)) continue;
+    llvm::Type* type = Slots::type_of(slot, context);
+    const llvm::Align align(std::min<u64>(slot.size, alignof(Cpu)));
+    builder_.SetInsertPoint(state_goes_in_);
+    if (slot.offset == kZeroSlot * sizeof(u64)) {
+      builder_.CreateAlignedStore(llvm::Constant::getNullValue(type), field(state_, slot.offset), align);
+      continue;
+    }
+    Value* before = builder_.CreateAlignedLoad(type, field(cpu_, slot.offset), align);
+    builder_.CreateAlignedStore(before, field(state_, slot.offset), align);
+    if (!slot.written) continue;
+    for (BasicBlock* exit : exits_) {
+      builder_.SetInsertPoint(exit, exit->getFirstInsertionPt());
+      Value* after = builder_.CreateAlignedLoad(type, field(state_, slot.offset), align);
+      builder_.CreateAlignedStore(after, field(cpu_, slot.offset), align);
+    }
+  }
+  return true;
+}
+
+llvm::Function* Stitch::run(const std::string& name) {
+  const FrameStart start = frame_.begin(library_.module(), builder_, name, plan_);
+  function_ = start.function;
+  cpu_ = start.cpu;
+  BasicBlock* begin = builder_.GetInsertBlock();
+  // Static allocas belong into the entry block.
+  llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+  state_ = entry.CreateAlloca(llvm::ArrayType::get(builder_.getInt8Ty(), sizeof(Cpu)));
+  state_->setAlignment(llvm::Align(16));
+  links_ = entry.CreateAlloca(llvm::ArrayType::get(builder_.getInt8Ty(), sizeof(Links)));
+  links_->setAlignment(llvm::Align(8));
+  budget_ = entry.CreateAlloca(builder_.getInt64Ty());
+  builder_.SetInsertPoint(begin);
+  builder_.CreateStore(start.budget, budget_);
+  frame_.fill_links(builder_, links_);
+  for (std::size_t i = 0; i < plan_.blocks.size(); ++i) blocks_.push_back(new_block("block"));
+  state_goes_in_ = builder_.CreateBr(blocks_[0]);
+  bool whole = true;
+  for (u32 i = 0; whole && i < plan_.blocks.size(); ++i) whole = block(i);
+  if (whole && bring_state()) return function_;
+  function_->deleteBody();
+  function_->eraseFromParent();
+  return nullptr;
+}
+
+}  // namespace
+
+llvm::Function* stitch(Library& library, Frame& frame, const Plan& plan, const std::string& name) {
+  return Stitch(library, frame, plan).run(name);
+}
+
+void drop_unchanged(llvm::Function& function) {
+  std::vector<llvm::StoreInst*> unchanged;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+    const auto* load = store ? llvm::dyn_cast<llvm::LoadInst>(store->getValueOperand()) : nullptr;
+    if (!load) continue;
+    const llvm::DataLayout& layout = function.getParent()->getDataLayout();
+    llvm::APInt to(64, 0), from(64, 0);
+    const Value* there = store->getPointerOperand()->stripAndAccumulateConstantOffsets(layout, to, true);
+    const Value* here = load->getPointerOperand()->stripAndAccumulateConstantOffsets(layout, from, true);
+    if (there == here && to == from && llvm::isa<llvm::Argument>(there)) unchanged.push_back(store);
+  }
+  for (llvm::StoreInst* store : unchanged) store->eraseFromParent();
+}
+
+std::unique_ptr<llvm::Module> extract(Library& library, llvm::Function* function) {
+  auto module = std::make_unique<llvm::Module>(function->getName(), library.context());
+  module->setDataLayout(library.module().getDataLayout());
+  module->setTargetTriple(library.module().getTargetTriple());
+  function->removeFromParent();
+  module->getFunctionList().push_back(function);
+  llvm::ValueToValueMapTy map;
+  std::vector<llvm::GlobalValue*> used;
+  // Only functions and constant tables are referred to; both are found as operands.
+  std::function<void(llvm::Value*)> collect = [&](llvm::Value* value) {
+    if (auto* global = llvm::dyn_cast<llvm::GlobalValue>(value)) {
+      if (global != function && !map.count(global)) {
+        if (auto* callee = llvm::dyn_cast<llvm::Function>(global)) {
+          auto* there = llvm::Function::Create(callee->getFunctionType(), llvm::GlobalValue::ExternalLinkage,
+                                               callee->getName(), module.get());
+          there->setCallingConv(callee->getCallingConv());
+          there->setAttributes(callee->getAttributes());
+          map[global] = there;
+        } else if (auto* table = llvm::dyn_cast<llvm::GlobalVariable>(global)) {
+          if (llvm::Error failed = table->materialize()) llvm::consumeError(std::move(failed));
+          auto* there =
+              new llvm::GlobalVariable(*module, table->getValueType(), table->isConstant(),
+                                       llvm::GlobalValue::PrivateLinkage, table->getInitializer(), table->getName());
+          there->setAlignment(table->getAlign());
+          map[global] = there;
+        }
+      }
+      return;
+    }
+    if (auto* constant = llvm::dyn_cast<llvm::Constant>(value)) {
+      for (llvm::Use& operand : constant->operands()) collect(operand.get());
+    }
+  };
+  for (llvm::Instruction& instruction : llvm::instructions(*function)) {
+    for (llvm::Use& operand : instruction.operands()) collect(operand.get());
+  }
+  llvm::RemapFunction(*function, map, llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
+  return module;
+}
+
+}  // namespace kvrm::translator

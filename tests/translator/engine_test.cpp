@@ -1,0 +1,245 @@
+// The translator against the interpreter on the same machine code: budgets, faults, code that writes code, cancel.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <random>
+#include <thread>
+
+#include "../machine/words.h"
+#include "kvrm/machine.h"
+
+namespace kvrm {
+namespace {
+
+using namespace test;
+
+constexpr std::uint64_t kData = 0x40000;
+
+constexpr std::uint32_t ldr_post(unsigned rt, unsigned rn) { return 0xf8408400 | rn << 5 | rt; }
+constexpr std::uint32_t str_post(unsigned rt, unsigned rn) { return 0xf8008400 | rn << 5 | rt; }
+constexpr std::uint32_t bl(int words) { return 0x94000000 | (static_cast<std::uint32_t>(words) & 0x3ffffff); }
+constexpr std::uint32_t add_reg(unsigned rd, unsigned rn, unsigned rm) { return 0x8b000000 | rm << 16 | rn << 5 | rd; }
+constexpr std::uint32_t eor_reg(unsigned rd, unsigned rn, unsigned rm) { return 0xca000000 | rm << 16 | rn << 5 | rd; }
+
+Machine make(Engine engine, const Words& words) {
+  Options options;
+  options.device = Device::kCpu;
+  options.engine = engine;
+  options.jit_threshold = 0;
+  auto machine = Machine::create(options);
+  EXPECT_TRUE(machine.ok());
+  EXPECT_TRUE(machine->load(bytes_of(words), kCode).ok());
+  EXPECT_TRUE(machine->map(kData, 0x2000, kProtectRead | kProtectWrite).ok());
+  machine->set_pc(kCode);
+  return std::move(*machine);
+}
+
+class Pair {
+ public:
+  explicit Pair(const Words& words) : interp_(make(Engine::kInterpreter, words)), jit_(make(Engine::kJit, words)) {}
+
+  template <class Change>
+  void both(Change change) {
+    change(interp_);
+    change(jit_);
+  }
+
+  // Runs both and compares all there is.
+  Stop run(std::uint64_t budget = Machine::kNoLimit) {
+    const Stop expected = interp_.run(budget), stop = jit_.run(budget);
+    EXPECT_EQ(to_string(stop.reason), std::string(to_string(expected.reason)));
+    EXPECT_EQ(stop.pc, expected.pc);
+    EXPECT_EQ(stop.instructions, expected.instructions);
+    EXPECT_EQ(stop.fault, expected.fault);
+    EXPECT_EQ(stop.fault_is_write, expected.fault_is_write);
+    EXPECT_EQ(stop.address, expected.address);
+    EXPECT_TRUE(jit_.registers() == interp_.registers());
+    EXPECT_EQ(memory(jit_), memory(interp_));
+    return stop;
+  }
+  Machine& jit() { return jit_; }
+
+ private:
+  static std::vector<std::byte> memory(const Machine& machine) {
+    std::vector<std::byte> bytes(0x2000);
+    EXPECT_TRUE(machine.read(kData, bytes).ok());
+    return bytes;
+  }
+  Machine interp_, jit_;
+};
+
+// Two loops, a call, loads and stores: x0 sums, x2 counts.
+const Words kProgram = {
+    ldr_post(3, 1),     // +0   again
+    add_reg(0, 0, 3),   // +4
+    bl(8),              // +8   to +40
+    str_post(0, 4),     // +12
+    subs_imm(2, 2, 1),  // +16
+    b_ne(-5),           // +20
+    movz(2, 200),       // +24
+    kNop,               // +28
+    kNop,               // +32
+    b(-9),              // +36  to +0
+    movz(5, 3),         // +40  the function
+    eor_reg(0, 0, 5),   // +44
+    subs_imm(5, 5, 1),  // +48
+    b_ne(-2),           // +52
+    kRet,               // +56
+};
+
+TEST(TranslatedCode, EveryBudgetStopsWhereTheInterpreterDoes) {
+  Pair pair(kProgram);
+  pair.both([](Machine& machine) {
+    machine.set_x(1, kData);
+    machine.set_x(2, 100);
+    machine.set_x(4, kData + 0x1000);
+  });
+  std::mt19937 random(1);
+  for (int i = 0; i < 200 && !testing::Test::HasFailure(); ++i) {
+    // Below, at and above what a region wants to have left before it begins.
+    const std::uint64_t budgets[] = {1 + random() % 20, 1000 + random() % 100, 2040 + random() % 40,
+                                     2100 + random() % 3000};
+    const Stop stop = pair.run(budgets[random() % 4]);
+    pair.both([](Machine& machine) {
+      machine.set_x(1, kData);
+      machine.set_x(4, kData + 0x1000);
+    });
+    EXPECT_EQ(stop.reason, StopReason::kBudget);
+  }
+  EXPECT_GT(pair.jit().statistics().regions, 0u);
+}
+
+TEST(TranslatedCode, FaultsArePrecise) {
+  Pair pair({ldr_post(3, 1), add_reg(0, 0, 3), str_post(0, 4), subs_imm(2, 2, 1), b_ne(-4), hlt(0)});
+  pair.both([](Machine& machine) {
+    machine.set_x(1, kData);
+    machine.set_x(4, kData + 0x1000);  // its page ends first
+    machine.set_x(2, 100000);
+  });
+  const Stop stop = pair.run();
+  EXPECT_EQ(stop.reason, StopReason::kFault);
+  EXPECT_TRUE(stop.fault_is_write);
+  EXPECT_EQ(stop.pc, kCode + 8);
+  // The way on is open when the page is there.
+  pair.both(
+      [](Machine& machine) { EXPECT_TRUE(machine.map(kData + 0x2000, 0x1000, kProtectRead | kProtectWrite).ok()); });
+  EXPECT_EQ(pair.run().reason, StopReason::kFault);
+}
+
+TEST(TranslatedCode, ALoopThatRewritesItself) {
+  Pair pair({str_w(2, 3), add_imm(2, 2, 1024), kNop, subs_imm(4, 4, 1), b_ne(-4), hlt(0)});
+  pair.both([](Machine& machine) {
+    machine.set_x(2, add_imm(0, 0, 1));
+    machine.set_x(3, kCode + 8);
+    machine.set_x(4, 60);
+  });
+  EXPECT_EQ(pair.run().reason, StopReason::kHalt);
+  EXPECT_EQ(pair.jit().x(0), 60u * 61 / 2);
+}
+
+TEST(TranslatedCode, AStoreIntoAnotherPageOfTheRegion) {
+  // The loop runs over the end of its page, and changes a word behind it.
+  Words words(1022, kNop);
+  words.insert(words.end(), {str_w(6, 3), add_imm(0, 0, 1), add_imm(0, 0, 1), subs_imm(4, 4, 1), b_ne(-4), hlt(0)});
+  Pair pair(words);
+  pair.both([](Machine& machine) {
+    machine.set_pc(kCode + 1022 * 4);
+    machine.set_x(6, add_imm(0, 0, 5));
+    machine.set_x(3, kCode + 1024 * 4);
+    machine.set_x(4, 50);
+  });
+  EXPECT_EQ(pair.run().reason, StopReason::kHalt);
+  EXPECT_EQ(pair.jit().x(0), 50u * 6);
+}
+
+TEST(TranslatedCode, PagesThatAreMappedAnewShowTheirNewCode) {
+  Pair pair({add_imm(0, 0, 1), subs_imm(4, 4, 1), b_ne(-2), hlt(0)});
+  for (unsigned step = 1; step < 4; ++step) {
+    const Words words = {add_imm(0, 0, step), subs_imm(4, 4, 1), b_ne(-2), hlt(0)};
+    pair.both([&](Machine& machine) {
+      EXPECT_TRUE(machine.unmap(kCode, 0x1000).ok());
+      EXPECT_TRUE(machine.load(bytes_of(words), kCode).ok());
+      machine.set_pc(kCode);
+      machine.set_x(0, 0);
+      machine.set_x(4, 5000);
+    });
+    EXPECT_EQ(pair.run().reason, StopReason::kHalt);
+    EXPECT_EQ(pair.jit().x(0), 5000u * step);
+  }
+}
+
+TEST(TranslatedCode, CancelEndsALoop) {
+  for (const Engine engine : {Engine::kJit, Engine::kAuto}) {
+    Machine machine = make(engine, {add_imm(0, 0, 1), b(-1)});
+    machine.start();
+    while (machine.poll().instructions == 0) std::this_thread::yield();
+    machine.cancel();
+    EXPECT_EQ(machine.wait().front().reason, StopReason::kCancelled);
+  }
+}
+
+// Every load of the loop must look at memory again.
+TEST(TranslatedCode, ALaneSeesWhatAnotherStores) {
+  Options options;
+  options.device = Device::kCpu;
+  options.engine = Engine::kJit;
+  options.jit_threshold = 0;
+  options.lanes = 2;
+  options.common_memory = true;
+  auto machine = Machine::create(options);
+  ASSERT_TRUE(machine.ok());
+  // ldr x1, [x0]; cbz x1, back; hlt     and     subs x2, x2, #1; b.ne back; str w3, [x0]; hlt
+  ASSERT_TRUE(
+      machine
+          ->load(bytes_of({ldr_x(1, 0), 0xb4ffffe1, hlt(0), kNop, subs_imm(2, 2, 1), b_ne(-1), str_w(3, 0), hlt(0)}),
+                 kCode)
+          .ok());
+  ASSERT_TRUE(machine->map(kData, 0x1000, kProtectRead | kProtectWrite).ok());
+  machine->set_pc(kCode, 0);
+  machine->set_pc(kCode + 16, 1);
+  for (unsigned lane = 0; lane < 2; ++lane) machine->set_x(0, kData, lane);
+  machine->set_x(2, 3'000'000, 1);
+  machine->set_x(3, 7, 1);
+  for (const Stop& stop : machine->run_all()) EXPECT_EQ(stop.reason, StopReason::kHalt);
+  EXPECT_EQ(machine->x(1, 0), 7u);
+  EXPECT_GT(machine->statistics().regions, 0u);
+}
+
+// Arithmetic in a loop, begun with nothing inexact yet, with the usual mode and with another rounding.
+TEST(TranslatedCode, FloatingPointInEveryMode) {
+  // fadd d0, d0, d1; fmul d2, d0, d1; fdiv d3, d2, d0; fmul v4.2d, v0.2d, v1.2d; subs; b.ne; hlt
+  const Words words = {0x1e612800, 0x1e610802, 0x1e601843, 0x6e61dc04, subs_imm(2, 2, 1), b_ne(-5), hlt(0)};
+  for (const std::uint32_t fpcr : {0u, 0x00400000u, 0x01000000u}) {
+    Pair pair(words);
+    for (const double step : {1.0, 0.1, 1e300, 5e-324}) {
+      pair.both([&](Machine& machine) {
+        Registers registers = machine.registers();
+        registers.fpcr = fpcr;
+        registers.v[0] = {};
+        registers.v[1] = {std::bit_cast<std::uint64_t>(step), std::bit_cast<std::uint64_t>(step)};
+        registers.x[2] = 2000;
+        registers.pc = kCode;
+        machine.set_registers(registers);
+      });
+      EXPECT_EQ(pair.run().reason, StopReason::kHalt);
+    }
+  }
+}
+
+TEST(TranslatedCode, NoBudgetForCompilingMeansTheInterpreter) {
+  Options options;
+  options.device = Device::kCpu;
+  options.engine = Engine::kJit;
+  options.jit_threshold = 0;
+  options.jit_budget = -1.0;
+  auto machine = Machine::create(options);
+  ASSERT_TRUE(machine.ok());
+  ASSERT_TRUE(machine->load(bytes_of({movz(0, 7), hlt(0)}), kCode).ok());
+  machine->set_pc(kCode);
+  EXPECT_EQ(machine->run().reason, StopReason::kHalt);
+  EXPECT_EQ(machine->x(0), 7u);
+  EXPECT_EQ(machine->statistics().regions, 0u);
+}
+
+}  // namespace
+}  // namespace kvrm

@@ -1,0 +1,47 @@
+// Prints what the translator makes of a few words: region_text ir|asm|object HEAD WORD...   (numbers in hexadecimal)
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string_view>
+
+#include "translator/host_compiler.h"
+
+int main(int count, char** arguments) {
+  using namespace kvrm;
+  if (count < 4) {
+    std::fprintf(stderr, "region_text: ir|asm|time HEAD WORD...\n");
+    return 2;
+  }
+  const std::string_view what = arguments[1];
+  const u64 head = std::strtoull(arguments[2], nullptr, 16);
+  std::vector<u32> words;
+  for (int i = 3; i < count; ++i) words.push_back(static_cast<u32>(std::strtoul(arguments[i], nullptr, 16)));
+  std::string error;
+  const auto compiler = translator::HostCompiler::create(error);
+  if (!compiler) {
+    std::fprintf(stderr, "region_text: %s\n", error.c_str());
+    return 1;
+  }
+  translator::CodeView view;
+  view.word = [&](u64 address) -> std::optional<u32> {
+    const u64 index = (address - head) / 4;
+    return index < words.size() ? std::optional(words[index]) : std::nullopt;
+  };
+  view.follow = [](u64) { return true; };
+  const translator::Plan plan = translator::make_plan(head, view, {});
+  if (plan.blocks.empty()) {
+    std::fprintf(stderr, "region_text: nothing there can be translated\n");
+    return 1;
+  }
+  if (what == "time") {
+    for (int round = 0; round < 5; ++round) {
+      const std::clock_t begin = std::clock();
+      const auto object = compiler->compile(plan, "region");
+      std::printf("%zu blocks, %u words: %.2f ms, %zu bytes\n", plan.blocks.size(), plan.words,
+                  static_cast<double>(std::clock() - begin) * 1000 / CLOCKS_PER_SEC, object.size());
+    }
+    return 0;
+  }
+  std::fputs(compiler->text_of(plan, what == "asm").c_str(), stdout);
+  return 0;
+}

@@ -1,0 +1,124 @@
+// Regions on disk: what is damaged, cut off or foreign is as if it were not there, and the folder stays small.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "translator/region_store.h"
+
+namespace kvrm::translator {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Store : public testing::Test {
+ protected:
+  Store() {
+    std::string name = testing::TempDir() + "kvrm-store-XXXXXX";
+    folder_ = mkdtemp(name.data());
+  }
+  ~Store() override { fs::remove_all(folder_); }
+
+  static StoredRegion region(u64 head, char fill = 'x') {
+    Source source;
+    source.head = head;
+    source.hash = head * 3;
+    source.spans = {{head, {1, 2, 3}}, {head + 64, {4}}};
+    source.exits = {head + 12, head + 68};
+    return {source, 4, std::vector<char>(100, fill)};
+  }
+  RegionStore store(const std::string& key = "key") const { return {cache::Folder(folder_), key}; }
+  static bool holds(RegionStore& store, u64 head) {
+    store.open(7);
+    const StoredRegion* found = store.find(head, [](const Source&) { return true; });
+    return found && found->source == region(head).source && found->object == region(head).object && found->words == 4;
+  }
+  void keep(u64 head) const {
+    RegionStore one = store();
+    one.open(7);
+    one.add(7, region(head));
+    one.save();
+  }
+  fs::path file() const { return folder_ / store().name_of(7); }
+
+  fs::path folder_;
+};
+
+TEST_F(Store, KeepsRegions) {
+  keep(0x1000);
+  keep(0x2000);  // and what was there before
+  RegionStore again = store();
+  EXPECT_TRUE(holds(again, 0x1000));
+  EXPECT_TRUE(holds(again, 0x2000));
+  EXPECT_FALSE(holds(again, 0x3000));
+  EXPECT_EQ(again.find(0x1000, [](const Source&) { return false; }), nullptr);
+}
+
+TEST_F(Store, AnotherKeyIsAnotherStore) {
+  keep(0x1000);
+  RegionStore other = store("another processor");
+  EXPECT_FALSE(holds(other, 0x1000));
+  // A foreign file under our name.
+  fs::rename(file(), folder_ / other.name_of(7));
+  RegionStore foreign = store("another processor");
+  EXPECT_FALSE(holds(foreign, 0x1000));
+}
+
+TEST_F(Store, DamageIsSeenAndRepaired) {
+  keep(0x1000);
+  const auto size = fs::file_size(file());
+  for (const std::uintmax_t at : {std::uintmax_t{0}, std::uintmax_t{9}, std::uintmax_t{20}, size / 2, size - 1}) {
+    std::fstream damaged(file(), std::ios::in | std::ios::out | std::ios::binary);
+    damaged.seekg(static_cast<std::streamoff>(at));
+    const int byte = damaged.get();
+    damaged.seekp(static_cast<std::streamoff>(at));
+    damaged.put(static_cast<char>(byte ^ 0x40));
+    damaged.close();
+    RegionStore again = store();
+    EXPECT_FALSE(holds(again, 0x1000)) << at;
+    keep(0x1000);
+    RegionStore repaired = store();
+    EXPECT_TRUE(holds(repaired, 0x1000)) << at;
+  }
+}
+
+TEST_F(Store, ACutFileIsSeenAndRepaired) {
+  for (const double share : {0.0, 0.1, 0.5, 0.99}) {
+    keep(0x1000);
+    fs::resize_file(file(), static_cast<std::uintmax_t>(static_cast<double>(fs::file_size(file())) * share));
+    RegionStore again = store();
+    EXPECT_FALSE(holds(again, 0x1000)) << share;
+  }
+}
+
+TEST_F(Store, SomethingElseInTheWayIsNoError) {
+  fs::create_directories(file());
+  keep(0x1000);
+  RegionStore again = store();
+  EXPECT_FALSE(holds(again, 0x1000));
+}
+
+TEST_F(Store, OldProgramsGo) {
+  for (u64 program = 0; program < 300; ++program) {
+    RegionStore one = store();
+    one.open(program);
+    one.add(program, region(0x1000));
+    one.save();
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 256);
+}
+
+TEST_F(Store, SizesAreLimited) {
+  const cache::Folder folder(folder_);
+  const std::vector<std::byte> contents(1000);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_TRUE(folder.store("kind-" + std::to_string(i), {}, contents, {"kind-", 100, 4000}));
+  }
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : fs::directory_iterator(folder_)) bytes += entry.file_size();
+  EXPECT_LE(bytes, 4000u);
+  EXPECT_TRUE(folder.find("kind-9", {}));
+}
+
+}  // namespace
+}  // namespace kvrm::translator
