@@ -40,13 +40,13 @@ inline constexpr u32 kEntryPermissionShift = 56;
 
 // What all groups share.
 struct LaneWorld {
-  SlabPool frames;       // a page for each lane of a group
-  SlabPool tables;       // page tables
-  const u8* zeros;       // a page of them
-  u32 group_shift;       // log2 of the lanes in a group
-  u32 directory_slots;   // of a group, a power of two
-  u32 common;            // all lanes see and write the same pages: fences are needed, and no lane changes its map
-  u32* common_locks;     // where the device cannot exchange 16 bytes at once (memory/common_bytes.h); otherwise null
+  SlabPool frames;  // a page for each lane of a group
+  SlabPool tables;  // page tables
+  const u8* zeros;  // a page of them
+  u32 group_shift;  // log2 of the lanes in a group
+  u32 directory_slots;  // of a group, a power of two
+  u32 common;  // all lanes see and write the same pages: fences are needed, and no lane changes its map
+  u32* common_locks;  // where the device cannot exchange 16 bytes at once (memory/common_bytes.h); otherwise null
 };
 
 // One word, since lanes join and leave while others do: below the frame's index + 1, or 0 if there is none; above a bit
@@ -326,8 +326,8 @@ class LaneMemory {
   inline bool write(u64 address, const void* from, u64 size);
   KVRM_COLD inline bool peek(u64 address, void* to, u64 size);
   KVRM_COLD inline bool poke(u64 address, const void* from, u64 size);
-  // Shared bytes at a page that is mapped, instead of those of its area: a private page that nobody has written yet, and
-  // counted as one. False: no memory for tables.
+  // Shared bytes at a page that is mapped, instead of those of its area: a private page that nobody has written yet,
+  // and counted as one. False: no memory for tables.
   KVRM_COLD inline bool show(u64 address, u64 source);
   KVRM_COLD inline u64 accessible(u64 address, u64 size, u32 protection);
   KVRM_COLD inline bool map(u64 address, u64 size, u32 protection);

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kvrm
-from words import BASE, add, hlt, ldr_x, movz, program, str_x
+from words import BASE, add, b_ne, hlt, ldr_x, movk, movz, program, str_x, subs
 
 
 @pytest.fixture
@@ -126,7 +126,6 @@ def test_views_outlive_everything(on_host, device, sum_program):
         ({"dispatch": "guess"}, ValueError, "table, neural, hybrid"),
         ({"lanes": 0}, kvrm.Error, "at least one lane"),
         ({"memory": 1}, kvrm.Error, "at least one page"),
-        ({"engine": "jit"}, kvrm.Error, "translator"),
         ({"weights": [0.0] * 135}, ValueError, "neural"),
         ({"dispatch": "neural", "weights": "/nowhere.npy"}, kvrm.Error, "/nowhere.npy"),
     ],
@@ -134,6 +133,23 @@ def test_views_outlive_everything(on_host, device, sum_program):
 def test_bad_options_are_explained(arguments, error, text):
     with pytest.raises(error, match=text):
         kvrm.Machine(**arguments)
+
+
+def test_the_translator_gives_the_same():
+    """A million rounds, hot enough to be translated; where there is no translator, Machine says so."""
+    loop = program(movz(0, 0), movz(1, 0x4240), movk(1, 0xF, 16), add(0, 0, 3), subs(1, 1, 1), b_ne(-2), hlt())
+    ended = []
+    for engine in ("interp", "jit"):
+        try:
+            machine = kvrm.Machine(device="cpu", engine=engine)
+        except kvrm.Error as error:
+            assert engine == "jit" and "translator" in str(error)
+            pytest.skip(str(error))
+        machine.load(loop, BASE)
+        machine.pc = BASE
+        stop = machine.run()
+        ended.append((stop.reason, stop.instructions, machine.pc, machine.get_x(0)))
+    assert ended[0] == ended[1] and ended[0][3] == 3_000_000
 
 
 def test_bad_calls_are_explained(machine):

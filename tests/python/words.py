@@ -9,8 +9,16 @@ def movz(rd, imm16):
     return 0xD2800000 | imm16 << 5 | rd
 
 
+def movk(rd, imm16, shift):
+    return 0xF2800000 | shift // 16 << 21 | imm16 << 5 | rd
+
+
 def add(rd, rn, imm12):
     return 0x91000000 | imm12 << 10 | rn << 5 | rd
+
+
+def subs(rd, rn, imm12):
+    return 0xF1000000 | imm12 << 10 | rn << 5 | rd
 
 
 def str_x(rt, rn):
