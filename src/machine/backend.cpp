@@ -1,14 +1,12 @@
 #include "machine/backend.h"
 
-#include <cstdlib>
-
 #include "machine/cpu_backend.h"
 #include "machine/cuda_backend.h"
 
 namespace kvrm {
 
 Result<std::unique_ptr<Backend>> make_backend(const Options& options) {
-  const bool tries_gpu_regions = std::getenv("KVRM_GPU_JIT") != nullptr;  // not finished (docs/translator.md)
+  const bool tries_gpu_regions = GpuRegions::is_wanted();
   if (options.device == Device::kCuda && options.engine == Engine::kJit && !tries_gpu_regions) {
     return Error{"there is no translator for the GPU yet; use the interpreter there"};
   }

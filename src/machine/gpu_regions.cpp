@@ -20,13 +20,12 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Not finished: only who asks for it gets it.
-bool is_wanted() {
+}  // namespace
+
+bool GpuRegions::is_wanted() {
   const char* value = std::getenv("KVRM_GPU_JIT");
   return value && std::string_view(value) == "1";
 }
-
-}  // namespace
 
 Result<std::unique_ptr<GpuRegions>> GpuRegions::create(const Options& options) {
   if (options.engine == Engine::kInterpreter || options.common_memory || !is_wanted())

@@ -16,7 +16,9 @@ namespace kvrm {
 
 class GpuRegions {
  public:
-  // Null if the options ask for the interpreter.
+  // Not finished: only who asks for it in the environment gets it (docs/translator.md).
+  static bool is_wanted();
+  // Null if the options ask for the interpreter, or nobody wants it.
   static Result<std::unique_ptr<GpuRegions>> create(const Options& options);
 
   // The set has been given these programs and has not run yet. `gpu` is the one without regions.
