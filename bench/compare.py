@@ -5,7 +5,7 @@
     bench/compare.py --a build/kvrm --b build/kvrm --b-options "--dispatch neural"
     bench/compare.py --a kvrm --b kvrm --b-options "--dispatch neural" --guests DIR --instructions 5e6
 
-Prints, per program, the median time of B over that of A, and the geometric mean: 1.02 means B is 2 % slower. With --guests
+Prints, per program, the median of B's time over A's in the rounds, and the geometric mean: 1.02 means B is 2 % slower. With --guests
 nothing is built and only the guests in that folder are run, so it works on a machine that has Python and kvrm alone.
 """
 
@@ -74,7 +74,8 @@ def main():
             run.note(f"{name}: round {round_number + 1} of {options.rounds}")
             for side in (0, 1) if round_number % 2 == 0 else (1, 0):
                 times[side].append(timed(commands[side][name]))
-        ratios[name] = statistics.median(times[1]) / statistics.median(times[0])
+        # Runs next to each other are compared: a machine that others use changes its speed all the time.
+        ratios[name] = statistics.median(b / a for a, b in zip(*times))
         print(f"{name:20} {ratios[name]:.4f}", flush=True)
     if not ratios:
         sys.exit("compare: no such program")
