@@ -35,6 +35,7 @@ void print_statistics(const Statistics& statistics, std::uint64_t lanes, bool as
       {"cached_regions", statistics.cached_regions},
       {"region_words", statistics.region_words},
       {"translation_seconds", statistics.translation_seconds},
+      {"link_seconds", statistics.link_seconds},
       {"private_bytes", statistics.private_bytes},
   };
   if (!statistics.launches_reason.empty()) json["launches_reason"] = statistics.launches_reason;

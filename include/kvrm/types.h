@@ -157,6 +157,7 @@ struct Statistics {
   std::uint64_t cached_regions = 0;  // of them from the cache on disk
   std::uint64_t region_words = 0;  // guest words in them, with repetitions
   double translation_seconds = 0;  // spent making them
+  double link_seconds = 0;  // GPU: of these, what the driver took to compile, link and load them
   std::uint64_t private_bytes = 0;  // private memory in use
   std::optional<FloatStatistics> floats;  // CPU device, in a build with KVRM_COUNT_FLOAT only
   DispatchStatistics dispatch;

@@ -6,16 +6,14 @@
 namespace kvrm {
 
 Result<std::unique_ptr<Backend>> make_backend(const Options& options) {
-  const bool tries_gpu_regions = GpuRegions::is_wanted();
-  if (options.device == Device::kCuda && options.engine == Engine::kJit && !tries_gpu_regions) {
-    return Error{"there is no translator for the GPU yet; use the interpreter there"};
-  }
   auto dispatching = Dispatching::create(options);
   if (!dispatching) return dispatching.error();
-  if (options.device != Device::kCpu && (options.engine != Engine::kJit || tries_gpu_regions)) {
+  if (options.device != Device::kCpu) {
     auto cuda = CudaBackend::create(options, *dispatching);
-    if (cuda) return std::unique_ptr<Backend>(std::move(*cuda));
-    if (options.device == Device::kCuda) return cuda.error();
+    // Who asks for translated code and leaves the device open gets one that has it.
+    const bool fits = options.device == Device::kCuda || options.engine != Engine::kJit;
+    if (cuda && (fits || (*cuda)->translates())) return std::unique_ptr<Backend>(std::move(*cuda));
+    if (!cuda && options.device == Device::kCuda) return cuda.error();
   }
   auto cpu = CpuBackend::create(options, std::move(*dispatching));
   if (!cpu) return cpu.error();

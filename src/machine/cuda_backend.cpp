@@ -102,11 +102,9 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options,
     return too_many_common_lanes(options.lanes, (*gpu)->most_lanes());
   auto router = device::cuda::DeviceRouter::create((*gpu)->context, dispatching.mode(), dispatching.network());
   if (!router) return router.error();
-  auto regions = GpuRegions::create(options);
-  if (!regions) return regions.error();
-  if (dispatching.every()) regions->reset();  // each word is routed anew whenever it runs
+  auto regions = GpuRegions::create(options, dispatching, **gpu);
   return std::unique_ptr<CudaBackend>(
-      new CudaBackend(std::move(*gpu), std::move(*router), options, dispatching, std::move(*regions)));
+      new CudaBackend(std::move(*gpu), std::move(*router), options, dispatching, std::move(regions)));
 }
 
 CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRouter router, const Options& options,
@@ -115,6 +113,8 @@ CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRoute
       dispatching_(std::move(dispatching)),
       router_(std::move(router)),
       regions_(std::move(regions)),
+      job_regions_(regions_ ? std::make_unique<GpuRegions>(regions_->settings()) : nullptr),
+      engine_(options.engine),
       memory_limit_(options.memory_limit),
       common_(options.common_memory),
       spread_(options.spread_jobs),
@@ -222,16 +222,24 @@ Result<void> CudaBackend::place_lanes() {
   if (!set) return set.error();
   if (auto placed = (*set)->place(starts, jobs); !placed) return placed;
   set_ = std::move(*set);
-  if (regions_) return regions_->begin(gpu_, *set_, starts);
-  return {};
+  return begin_regions(regions_.get(), *set_, starts);
 }
 
-void CudaBackend::watch_places(LaneSet& set, LaneSet::Run& run, LaneSet::Hooks& hooks) {
-  if (!regions_) return;
-  const LaneSet::Slice first = regions_->first();
-  run.slice = slice_.count() == 0 ? first.time : std::min(slice_, first.time);
+Result<void> CudaBackend::begin_regions(GpuRegions* regions, LaneSet& set, const StartSet& starts) const {
+  if (!regions) return {};
+  std::vector<translator::SharedCode> codes;
+  for (const auto& code : starts.shared_code()) {
+    codes.push_back({code.start, code.words, static_cast<u32>(code.offset / sizeof(u32))});
+  }
+  return regions->begin(make_target(gpu_, set), std::move(codes), starts.images());
+}
+
+void CudaBackend::watch_places(GpuRegions* regions, LaneSet::Run& run, LaneSet::Hooks& hooks) const {
+  if (!regions) return;
+  const LaneSet::Slice first = regions->next(slice_);
+  run.slice = first.time;
   run.turn = first.turn;
-  hooks.paused = [this, &set] { return regions_->paused(set, slice_); };
+  hooks.paused = [this, regions] { return regions->paused(slice_); };
 }
 
 void CudaBackend::count(const lanes::JobEnd& end) {
@@ -341,7 +349,7 @@ Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results,
                    .raw_calls = static_cast<bool>(control.system_call),
                    .slice = slice_,
                    .orders = orders};
-  watch_places(*set_, run, hooks);
+  watch_places(regions_.get(), run, hooks);
   const auto ran = set_->run(run, hooks);
   control.progress.lanes_alive.fetch_sub(alive, std::memory_order_relaxed);
   if (!ran) return ran;
@@ -461,10 +469,8 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
     }
   };
   LaneSet::Run run{.budget = limits.instructions, .meet = meet_, .slice = slice_, .orders = {}};
-  if (regions_) {
-    if (auto begun = regions_->begin(gpu_, *job_set_, starts); !begun) return begun;
-  }
-  watch_places(*job_set_, run, hooks);
+  if (auto begun = begin_regions(job_regions_.get(), *job_set_, starts); !begun) return begun;
+  watch_places(job_regions_.get(), run, hooks);
   const auto ran = job_set_->run(run, hooks);
   control.progress.lanes_alive.fetch_sub(lane_count, std::memory_order_relaxed);
   return ran;
@@ -483,8 +489,11 @@ Statistics CudaBackend::statistics() const {
   }
   if (const auto counts = router_.counts()) result.dispatch = dispatching_.statistics(counts.value());
   result.device = "cuda";
-  result.engine = regions_ ? "jit" : "interp";
-  if (regions_) regions_->add_to(result);
+  const bool interpreted = !regions_ || regions_->has_failed() || job_regions_->has_failed();
+  result.engine = interpreted ? "interp" : engine_ == Engine::kJit ? "jit" : "auto";
+  for (const auto* regions : {regions_.get(), job_regions_.get()}) {
+    if (regions) regions->add_to(result);
+  }
   return result;
 }
 

@@ -28,6 +28,7 @@ class CudaBackend final : public Backend {
   void run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) override;
   Result<void> run_jobs(std::span<const LaneJob> jobs, const JobLimits& limits, const JobCallback& done,
                         RunControl& control) override;
+  bool translates() const { return regions_ != nullptr; }
   std::optional<DispatchStatistics> dispatched(unsigned) const override { return std::nullopt; }
   Statistics statistics() const override;
 
@@ -46,7 +47,9 @@ class CudaBackend final : public Backend {
   CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRouter router, const Options& options,
               Dispatching dispatching, std::unique_ptr<GpuRegions> regions);
   // A launch that may be cut short to translate what the lanes run.
-  void watch_places(device::cuda::LaneSet& set, device::cuda::LaneSet::Run& run, device::cuda::LaneSet::Hooks& hooks);
+  void watch_places(GpuRegions* regions, device::cuda::LaneSet::Run& run, device::cuda::LaneSet::Hooks& hooks) const;
+  Result<void> begin_regions(GpuRegions* regions, device::cuda::LaneSet& set,
+                             const device::cuda::StartSet& starts) const;
   device::cuda::LaneSet::Plan plan(u32 lanes, u32 most_areas) const;
   Lane& at(unsigned lane);
   RestingMemory& resting(unsigned lane);
@@ -60,7 +63,8 @@ class CudaBackend final : public Backend {
   device::cuda::GpuPointer gpu_;
   const Dispatching dispatching_;
   device::cuda::DeviceRouter router_;
-  std::unique_ptr<GpuRegions> regions_;  // null: the interpreter only
+  const std::unique_ptr<GpuRegions> regions_, job_regions_;  // of the two sets; null: the interpreter only
+  const Engine engine_;
   const u64 memory_limit_;
   const bool common_;  // one memory for all lanes
   const bool spread_;  // jobs do not share a warp

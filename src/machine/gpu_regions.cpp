@@ -1,99 +1,263 @@
 #include "machine/gpu_regions.h"
 
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <limits>
 #include <string_view>
+
+#include "device/cuda/images.h"
+#include "translator/bitcode.h"
 
 namespace kvrm {
 
+using device::cuda::GpuPointer;
 using device::cuda::LaneSet;
 
 namespace {
 
-// Launches in which the lanes are watched, each twice as long as the one before.
-constexpr unsigned kRounds = 4;
-constexpr std::chrono::milliseconds kFirstSlice{60};
-// Instructions of a turn: short while places are counted, long when regions run.
-constexpr u32 kWatchedTurn = 1024, kUsualTurn = 1u << 16;
+// Instructions of a turn when regions run.
+constexpr u32 kLongTurn = 1u << 16;
+// The translator takes nothing that was found less often.
+constexpr u32 kFewest = 4;
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+class GpuTarget final : public RegionTarget {
+ public:
+  GpuTarget(GpuPointer gpu, LaneSet& set) : gpu_(std::move(gpu)), set_(set) {}
+  bool alone() const override { return set_.alone(); }
+  Result<std::vector<u32>> heat() override { return set_.heat(); }
+  Result<std::vector<std::byte>> link(const std::string& ptx) override { return gpu_->link(ptx); }
+  Result<GpuPointer> load(std::span<const std::byte> image) override { return gpu_->with_image(image); }
+  Result<void> take(GpuPointer code, std::span<const LaneSet::Region> regions) override {
+    return set_.take_regions(std::move(code), regions);
+  }
+
+ private:
+  const GpuPointer gpu_;
+  LaneSet& set_;
+};
+
+// Runs something and adds to `seconds` what it took.
+template <class Work>
+auto timed(double& seconds, const Work& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto result = work();
+  seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+// For somebody who wants to see it: KVRM_GPU_JIT_PTX in the environment names a file.
+void keep_text(const std::string& ptx) {
+  if (const char* to = std::getenv("KVRM_GPU_JIT_PTX")) std::ofstream(to) << ptx;
+}
+
+u32 sum(u32 a, u32 b) { return a + std::min(b, std::numeric_limits<u32>::max() - a); }
+
+// Why these options leave everything to the interpreter; empty if they do not.
+std::string reason_not_to(const Options& options, const Dispatching& dispatching, const device::cuda::Gpu& gpu) {
+  const char* value = std::getenv("KVRM_GPU_JIT");
+  if (value && std::string_view(value) == "0") return "KVRM_GPU_JIT=0 turns the translator off";
+  if (options.common_memory) return "lanes that share one memory are interpreted on a GPU";
+  if (dispatching.every()) return "every instruction is to be routed anew";
+  if (dispatching.mode() == dispatch::Mode::kNeural && options.unverified) {
+    return "code is not translated as an unverified network says";
+  }
+  std::string problem;
+  if (!translator::GpuTranslator::create({}, problem)) return problem;
+  if (!gpu.linkable()) {
+    return "this build has no kernel for sm_" + std::to_string(gpu.context->properties().compute()) +
+           " that code can be linked to (KVRM_LINKABLE)";
+  }
+  return {};
+}
+
+std::string key_of(const Dispatching& dispatching, const device::cuda::Gpu& gpu) {
+  const translator::GpuLimits limits;
+  std::string key = "translator " + std::string(translator::rows_version());
+  const auto add = [&](const char* name, u64 number) { key += std::string(" ") + name + " " + std::to_string(number); };
+  add("kernel", cache::content_hash(*gpu.linkable()));
+  add("registers", device::cuda::kernel_registers());
+  add("compute", static_cast<u64>(gpu.context->properties().compute()));
+  add("driver", static_cast<u64>(gpu.context->properties().driver_version));
+  for (const u32 limit : {limits.blocks, limits.words, limits.calls, limits.regions}) add("limit", limit);
+  add("dispatch", static_cast<u64>(dispatching.mode()));
+  return key;
 }
 
 }  // namespace
 
-bool GpuRegions::is_wanted() {
-  const char* value = std::getenv("KVRM_GPU_JIT");
-  return value && std::string_view(value) == "1";
+std::unique_ptr<RegionTarget> make_target(GpuPointer gpu, LaneSet& set) {
+  return std::make_unique<GpuTarget>(std::move(gpu), set);
 }
 
-Result<std::unique_ptr<GpuRegions>> GpuRegions::create(const Options& options) {
-  if (options.engine == Engine::kInterpreter || options.common_memory || !is_wanted())
-    return std::unique_ptr<GpuRegions>();
-  std::string error;
-  auto translator = translator::GpuTranslator::create({}, error);
-  if (!translator) return Error{error};
-  return std::unique_ptr<GpuRegions>(new GpuRegions(std::move(translator)));
-}
-
-Result<void> GpuRegions::begin(device::cuda::GpuPointer gpu, LaneSet& set, const device::cuda::StartSet& starts) {
-  gpu_ = std::move(gpu);
-  images_ = starts.images();
-  codes_.clear();
-  round_ = 0;
-  for (const auto& code : starts.shared_code()) {
-    codes_.push_back({code.start, code.words, static_cast<u32>(code.offset / sizeof(u32))});
+std::unique_ptr<GpuRegions> GpuRegions::create(const Options& options, const Dispatching& dispatching,
+                                               const device::cuda::Gpu& gpu) {
+  if (options.engine == Engine::kInterpreter) return nullptr;
+  const bool wanted = options.engine == Engine::kJit;
+  if (const std::string reason = reason_not_to(options, dispatching, gpu); !reason.empty()) {
+    if (wanted && options.device == Device::kCuda && options.notice) options.notice("nothing is translated: " + reason);
+    return nullptr;
   }
-  auto counted = set.heat();  // from now on
+  Settings settings;
+  settings.rounds = wanted ? GpuRounds() : GpuRounds::patient();
+  settings.reason =
+      wanted ? "the first ones find out what to translate" : "a program that runs longer goes on with translated code";
+  if (options.jit_threshold == 0u) {
+    settings.rounds = GpuRounds::eager();  // and nothing is kept
+  } else {
+    settings.folder = cache::Folder::of_user();
+    settings.key = key_of(dispatching, gpu);
+    if (options.jit_threshold) settings.rounds.threshold = *options.jit_threshold;
+  }
+  if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
+  if (wanted) settings.notice = options.notice;
+  return std::make_unique<GpuRegions>(std::move(settings));
+}
+
+std::string GpuRegions::key_now() const {
+  u64 hash = 0;
+  for (const auto& code : codes_) {
+    const u64 where[] = {code.start, code.entry};
+    hash = cache::content_hash(std::as_bytes(std::span(where)), hash);
+    hash = cache::content_hash(std::as_bytes(code.words), hash);
+  }
+  return settings_.key + " code " + std::to_string(hash) + (target_->alone() ? " alone" : " together");
+}
+
+Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector<translator::SharedCode> codes,
+                               std::vector<std::shared_ptr<const memory::Image>> images) {
+  target_ = std::move(target);
+  codes_ = std::move(codes);
+  images_ = std::move(images);
+  auto counted = target_->heat();  // from now on
   if (!counted) return counted.error();
+  std::string key = key_now();
+  if (key == key_) return linked_ ? take() : Result<void>();
+  key_ = std::move(key);
+  translator_.reset();
+  linked_.reset();
+  heat_.clear();
+  code_ = {};
+  round_ = 0;
+  cached_ = 0;
+  auto stored = translator::GpuStore(settings_.folder, key_).find();
+  if (!stored) return {};
+  code_ = *std::move(stored);
+  if (auto loaded = timed(link_seconds_, [&] { return target_->load(code_.image); })) {
+    linked_ = *std::move(loaded);
+    round_ = code_.rounds;
+    cached_ = code_.heads.size();
+    return take();
+  }
+  // The driver does not take it. What to translate is known all the same.
+  if (!restart()) return {};
+  return make();
+}
+
+bool GpuRegions::is_over() const {
+  return failed_ || round_ >= settings_.rounds.most || seconds_ + link_seconds_ >= settings_.budget_seconds;
+}
+
+LaneSet::Slice GpuRegions::next(std::chrono::milliseconds usual) const {
+  if (is_over()) return {usual, linked_ ? kLongTurn : LaneSet::kTurn};
+  LaneSet::Slice slice = settings_.rounds.slice(round_);
+  if (usual.count() != 0) slice.time = std::min(slice.time, usual);
+  return slice;
+}
+
+Result<LaneSet::Slice> GpuRegions::paused(std::chrono::milliseconds usual) {
+  if (!is_over()) {
+    if (auto done = look(); !done) return done.error();
+  }
+  return next(usual);
+}
+
+// The lanes go on with code_.
+Result<void> GpuRegions::take() {
+  std::vector<LaneSet::Region> regions;
+  for (u32 i = 0; i < code_.heads.size(); ++i) {
+    if (code_.heads[i].code >= codes_.size()) continue;
+    const auto& code = codes_[code_.heads[i].code];
+    regions.push_back({i, code.start, static_cast<u32>(code.words.size()), code_.heads[i].entry});
+  }
+  return target_->take(linked_, regions);
+}
+
+// Gives the translator what is known already. False if there is no translator.
+bool GpuRegions::restart() {
+  if (translator_) return true;
+  std::string problem;
+  translator_ = translator::GpuTranslator::create({}, problem);
+  if (!translator_) {
+    fail(problem);
+    return false;
+  }
+  u64 words = 0;
+  for (const auto& code : codes_) words = std::max<u64>(words, code.entry + code.words.size());
+  heat_.assign(words, 0);
+  for (std::size_t i = 0; i < code_.heads.size(); ++i) {
+    if (code_.heads[i].entry < words) heat_[code_.heads[i].entry] = std::max(code_.heat[i], kFewest);
+  }
+  if (!code_.heads.empty()) (void)translator_->choose(codes_, heat_);
+  return true;
+}
+
+Result<void> GpuRegions::look() {
+  auto heat = target_->heat();
+  if (!heat) return heat.error();
+  if (!restart()) return {};
+  heat_.resize(heat->size());
+  for (std::size_t i = 0; i < heat->size(); ++i) heat_[i] = sum(heat_[i], (*heat)[i]);
+  std::vector<u32> chosen = settings_.rounds.chosen(*std::move(heat), round_);
+  ++round_;
+  for (u32& found : chosen) {
+    if (found != 0) found = std::max(found, kFewest);
+  }
+  if (translator_->choose(codes_, chosen)) return make();
+  if (linked_ && round_ >= settings_.rounds.most) save();
   return {};
 }
 
-LaneSet::Slice GpuRegions::first() const { return {kFirstSlice, kWatchedTurn}; }
-
-Result<LaneSet::Slice> GpuRegions::paused(LaneSet& set, std::chrono::milliseconds usual) {
-  if (round_ < kRounds) {
-    if (auto done = translate(set); !done) return done.error();
-    if (++round_ < kRounds) return LaneSet::Slice{kFirstSlice * (1 << round_), kWatchedTurn};
+Result<void> GpuRegions::make() {
+  translator::GpuTranslation made = timed(seconds_, [&] { return translator_->translate(target_->alone()); });
+  if (made.ptx.empty()) {
+    fail("the translator failed");
+    return {};
   }
-  return LaneSet::Slice{usual, kUsualTurn};
+  keep_text(made.ptx);
+  auto image = timed(link_seconds_, [&] { return target_->link(made.ptx); });
+  auto linked = image ? timed(link_seconds_, [&] { return target_->load(*image); }) : image.error();
+  if (!linked) {
+    fail(linked.error().message);
+    return {};
+  }
+  linked_ = *std::move(linked);
+  code_ = {std::move(made.heads), {}, made.words, 0, *std::move(image)};
+  cached_ = 0;
+  for (const auto& head : code_.heads) code_.heat.push_back(heat_[head.entry]);
+  save();
+  return take();
 }
 
-Result<void> GpuRegions::translate(LaneSet& set) {
-  auto heat = set.heat();
-  if (!heat) return heat.error();
-  if (!translator_->choose(codes_, *heat)) return {};
-  const auto begin = std::chrono::steady_clock::now();
-  const translator::GpuTranslation made = translator_->translate(set.alone());
-  seconds_ += seconds_since(begin);
-  if (made.ptx.empty()) return Error{"the translator failed"};
-  if (const char* to = std::getenv("KVRM_GPU_JIT_PTX")) {
-    if (std::FILE* file = std::fopen(to, "w")) {
-      std::fwrite(made.ptx.data(), 1, made.ptx.size(), file);
-      std::fclose(file);
-    }
-  }
-  const auto link_begin = std::chrono::steady_clock::now();
-  auto gpu = gpu_->with_regions(made.ptx);
-  link_seconds_ += seconds_since(link_begin);
-  if (!gpu) return gpu.error();
-  std::vector<LaneSet::Region> regions;
-  for (u32 i = 0; i < made.heads.size(); ++i) {
-    const auto& code = codes_[made.heads[i].code];
-    regions.push_back({i, code.start, static_cast<u32>(code.words.size()), made.heads[i].entry});
-  }
-  regions_ = regions.size();
-  words_ = made.words;
-  return set.take_regions(*gpu, regions);
+void GpuRegions::fail(const std::string& why) {
+  failed_ = true;
+  if (!linked_) code_ = {};
+  if (settings_.notice) settings_.notice("no more is translated: " + why);
+}
+
+void GpuRegions::save() const {
+  translator::StoredGpuCode code = code_;
+  code.rounds = round_;
+  (void)translator::GpuStore(settings_.folder, key_).store(code);
 }
 
 void GpuRegions::add_to(Statistics& statistics) const {
-  statistics.regions = regions_;
-  statistics.region_words = words_;
-  statistics.translation_seconds = seconds_ + link_seconds_;
-  if (statistics.launches > 1 && statistics.launches_reason.empty()) {
-    statistics.launches_reason = "the first ones find out what to translate";
-  }
+  statistics.regions += code_.heads.size();
+  statistics.cached_regions += cached_;
+  statistics.region_words += code_.words;
+  statistics.translation_seconds += seconds_ + link_seconds_;
+  statistics.link_seconds += link_seconds_;
+  if (statistics.launches > 1 && statistics.launches_reason.empty()) statistics.launches_reason = settings_.reason;
 }
 
 }  // namespace kvrm

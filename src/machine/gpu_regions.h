@@ -1,44 +1,90 @@
-// Translated code for lanes on a GPU: finds out in short launches where the lanes are, translates that, and lets them
-// go on with it.
+// Translated code for lanes on a GPU: what is known of a program from earlier runs is there when it starts; otherwise
+// the first launches are cut short to see where the lanes are, that is translated, and the lanes go on with it.
 #pragma once
 
-#include <chrono>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "cache/folder.h"
 #include "device/cuda/lane_set.h"
-#include "kvrm/machine.h"
 #include "kvrm/result.h"
+#include "kvrm/types.h"
+#include "machine/dispatching.h"
+#include "machine/gpu_rounds.h"
+#include "translator/gpu_store.h"
 #include "translator/gpu_translator.h"
 
 namespace kvrm {
 
+// Whose lanes run regions: a GPU, or what a test has instead.
+class RegionTarget {
+ public:
+  virtual ~RegionTarget() = default;
+  virtual bool alone() const = 0;
+  // How often lanes were found at each word since the last time.
+  virtual Result<std::vector<u32>> heat() = 0;
+  virtual Result<std::vector<std::byte>> link(const std::string& ptx) = 0;
+  virtual Result<device::cuda::GpuPointer> load(std::span<const std::byte> image) = 0;
+  // The lanes go on with this. An error is the device's.
+  virtual Result<void> take(device::cuda::GpuPointer code, std::span<const device::cuda::LaneSet::Region> regions) = 0;
+};
+
+// Lanes on `gpu`, whose kernel is the one without regions.
+std::unique_ptr<RegionTarget> make_target(device::cuda::GpuPointer gpu, device::cuda::LaneSet& set);
+
 class GpuRegions {
  public:
-  // Not finished: only who asks for it in the environment gets it (docs/translator.md).
-  static bool is_wanted();
-  // Null if the options ask for the interpreter, or nobody wants it.
-  static Result<std::unique_ptr<GpuRegions>> create(const Options& options);
+  struct Settings {
+    GpuRounds rounds;
+    double budget_seconds = 1e9;  // of compiling and linking
+    cache::Folder folder;         // where code is kept; none: nowhere
+    std::string key;              // what code depends on, beside the guest's and how the lanes lie
+    std::string reason;           // for Statistics::launches_reason
+    std::function<void(const std::string&)> notice;  // says why nothing is translated
+  };
+  // Null if the options ask for the interpreter, or there is no other way here; who asked for translated code is told.
+  static std::unique_ptr<GpuRegions> create(const Options& options, const Dispatching& dispatching,
+                                            const device::cuda::Gpu& gpu);
+  explicit GpuRegions(Settings settings) : settings_(std::move(settings)) {}
+  const Settings& settings() const { return settings_; }
 
-  // The set has been given these programs and has not run yet. `gpu` is the one without regions.
-  Result<void> begin(device::cuda::GpuPointer gpu, device::cuda::LaneSet& set, const device::cuda::StartSet& starts);
-  // How the next launch is to be; the first is asked for before it, the others when one was cut short.
-  device::cuda::LaneSet::Slice first() const;
-  Result<device::cuda::LaneSet::Slice> paused(device::cuda::LaneSet& set, std::chrono::milliseconds usual);
+  // The target has been given the programs with this code and has not run yet. `images` keep the words alive.
+  Result<void> begin(std::unique_ptr<RegionTarget> target, std::vector<translator::SharedCode> codes,
+                     std::vector<std::shared_ptr<const memory::Image>> images = {});
+  // How the next launch is to be. `usual`: the most any launch may take; 0: no limit.
+  device::cuda::LaneSet::Slice next(std::chrono::milliseconds usual) const;
+  // A launch was cut short, and this is how the next one is to be.
+  Result<device::cuda::LaneSet::Slice> paused(std::chrono::milliseconds usual);
 
-  void add_to(Statistics& statistics) const;
+  // Nothing was translated, nor will it be.
+  bool has_failed() const { return failed_ && code_.heads.empty(); }
+  void add_to(Statistics& statistics) const;  // those of other lanes may be in it
 
  private:
-  explicit GpuRegions(std::unique_ptr<translator::GpuTranslator> translator) : translator_(std::move(translator)) {}
-  Result<void> translate(device::cuda::LaneSet& set);
+  std::string key_now() const;
+  bool is_over() const;
+  Result<void> take();
+  bool restart();
+  Result<void> look();
+  Result<void> make();
+  void fail(const std::string& why);
+  void save() const;
 
-  std::unique_ptr<translator::GpuTranslator> translator_;
-  device::cuda::GpuPointer gpu_;
-  std::vector<std::shared_ptr<const memory::Image>> images_;  // keep the words alive
+  const Settings settings_;
+  std::unique_ptr<RegionTarget> target_;
   std::vector<translator::SharedCode> codes_;
-  unsigned round_ = 0;
-  u64 regions_ = 0, words_ = 0;
+  std::vector<std::shared_ptr<const memory::Image>> images_;
+  std::string key_;  // of what follows
+  std::unique_ptr<translator::GpuTranslator> translator_;  // null until something is to be made
+  translator::StoredGpuCode code_;
+  device::cuda::GpuPointer linked_;
+  std::vector<u32> heat_;  // of all rounds
+  u32 round_ = 0;
+  u64 cached_ = 0;
+  bool failed_ = false;
   double seconds_ = 0, link_seconds_ = 0;
 };
 

@@ -1,4 +1,5 @@
 // Stands in where the translator is not built.
+#include "translator/bitcode.h"
 #include "translator/gpu_translator.h"
 #include "translator/translator.h"
 
@@ -13,5 +14,7 @@ std::unique_ptr<GpuTranslator> GpuTranslator::create(const GpuLimits&, std::stri
   error = std::string("this build has no translator: ") + KVRM_NO_TRANSLATOR;
   return nullptr;
 }
+
+std::string_view rows_version() { return {}; }
 
 }  // namespace kvrm::translator

@@ -1,8 +1,9 @@
 #include "translator/region_store.h"
 
 #include <cstdio>
-#include <cstring>
 #include <span>
+
+#include "cache/bytes.h"
 
 namespace kvrm::translator {
 namespace {
@@ -10,48 +11,8 @@ namespace {
 const cache::Limits kLimits{"regions-", 256, std::uint64_t{256} << 20};
 constexpr std::size_t kMostOfOneProgram = std::size_t{64} << 20;
 
-class Writer {
- public:
-  template <class T>
-  void put(const T& value) {
-    put(&value, sizeof(value));
-  }
-  void put(const void* data, std::size_t size) {
-    const auto* begin = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), begin, begin + size);
-  }
-  std::size_t size() const { return bytes_.size(); }
-  const std::vector<std::byte>& bytes() const { return bytes_; }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
-class Reader {
- public:
-  explicit Reader(std::span<const std::byte> bytes) : left_(bytes) {}
-  bool done() const { return left_.empty(); }
-  bool get(void* to, std::size_t size) {
-    if (size > left_.size()) return false;
-    std::memcpy(to, left_.data(), size);
-    left_ = left_.subspan(size);
-    return true;
-  }
-  template <class T>
-  bool get(T& value) {
-    return get(&value, sizeof(value));
-  }
-  // `count` elements, which must be there.
-  template <class T>
-  bool get(std::vector<T>& values, u64 count) {
-    if (count > left_.size() / sizeof(T)) return false;
-    values.resize(count);
-    return get(values.data(), count * sizeof(T));
-  }
-
- private:
-  std::span<const std::byte> left_;
-};
+using cache::Reader;
+using cache::Writer;
 
 void write(Writer& to, const StoredRegion& region) {
   to.put(region.source.head);

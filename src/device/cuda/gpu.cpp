@@ -52,16 +52,18 @@ Result<void> Gpu::take_functions() {
   return {};
 }
 
-Result<GpuPointer> Gpu::with_regions(const std::string& ptx) const {
-  const Properties& device = context->properties();
-  const auto linkable = linkable_for(device.compute_major, device.compute_minor);
-  if (!linkable) {
-    return Error{"this build has no kernel for sm_" + std::to_string(device.compute()) +
-                 " that code can be linked to (KVRM_LINKABLE)"};
-  }
-  auto cubin = link_ptx(*context, *linkable, std::as_bytes(std::span(ptx)), kernel_registers());
-  if (!cubin) return cubin.error();
-  auto module = Module::load(context, *cubin);
+std::optional<std::span<const std::byte>> Gpu::linkable() const {
+  return linkable_for(context->properties().compute_major, context->properties().compute_minor);
+}
+
+Result<std::vector<std::byte>> Gpu::link(const std::string& ptx) const {
+  const auto kernel_part = linkable();
+  if (!kernel_part) return Error{"there is nothing that code can be linked to"};
+  return link_ptx(*context, *kernel_part, std::as_bytes(std::span(ptx)), kernel_registers());
+}
+
+Result<GpuPointer> Gpu::with_image(std::span<const std::byte> image) const {
+  auto module = Module::load(context, image);
   if (!module) return module.error();
   auto gpu = std::make_shared<Gpu>();
   gpu->context = context;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,8 +22,12 @@ struct Gpu {
 
   static constexpr unsigned kBlockThreads = 128;
   static Result<std::shared_ptr<const Gpu>> open(int ordinal, const ProgressCallback& progress = {});
-  // The same GPU with translated code linked to the kernel; the text holds a table of functions, kvrm_regions.
-  Result<std::shared_ptr<const Gpu>> with_regions(const std::string& ptx) const;
+  // The kernel and translated code as one image; the text holds a table of functions, kvrm_regions.
+  Result<std::vector<std::byte>> link(const std::string& ptx) const;
+  // The same GPU with such an image.
+  Result<std::shared_ptr<const Gpu>> with_image(std::span<const std::byte> image) const;
+  // What link() joins the text with; none: this build has no kernel for this GPU that code can be linked to.
+  std::optional<std::span<const std::byte>> linkable() const;
   std::vector<u64> regions;  // the functions of that table
   unsigned warps() const { return blocks * (kBlockThreads / 32); }
   unsigned most_lanes() const { return blocks * kBlockThreads; }  // that run at the same time

@@ -1,0 +1,50 @@
+#include "machine/gpu_rounds.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace kvrm {
+
+using device::cuda::LaneSet;
+
+LaneSet::Slice GpuRounds::slice(u32 round) const {
+  LaneSet::Slice slice{first, round == 0 ? turn : std::max<u32>(turn, LaneSet::kTurn)};
+  for (u32 i = 0; i < round; ++i) slice.time *= longer;
+  return slice;
+}
+
+std::vector<u32> GpuRounds::chosen(std::vector<u32> heat, u32 round) const {
+  std::vector<u32> order;
+  for (u32 i = 0; i < heat.size(); ++i) {
+    if (heat[i] != 0 && heat[i] >= threshold) order.push_back(i);
+  }
+  std::ranges::sort(order, [&](u32 a, u32 b) { return std::tie(heat[b], a) < std::tie(heat[a], b); });
+  std::vector<u32> result(heat.size());
+  const double enough = covered * std::accumulate(heat.begin(), heat.end(), 0.0);
+  double taken = 0;
+  for (u32 i = 0; i < order.size() && taken < enough && (round != 0 || i < places); ++i) {
+    result[order[i]] = heat[order[i]];
+    taken += heat[order[i]];
+  }
+  return result;
+}
+
+GpuRounds GpuRounds::patient() {
+  GpuRounds rounds;
+  rounds.first = std::chrono::milliseconds(1000);
+  rounds.turn = LaneSet::kTurn;
+  rounds.longer = 2;
+  return rounds;
+}
+
+GpuRounds GpuRounds::eager() {
+  GpuRounds rounds;
+  rounds.first = std::chrono::milliseconds(5);
+  rounds.turn = 64;
+  rounds.threshold = 1;
+  rounds.covered = 1;
+  return rounds;
+}
+
+}  // namespace kvrm

@@ -1,0 +1,49 @@
+#include "translator/gpu_store.h"
+
+#include <cstdio>
+#include <span>
+
+#include "cache/bytes.h"
+
+namespace kvrm::translator {
+namespace {
+
+// An image is a whole kernel.
+const cache::Limits kLimits{"gpu-regions-", 64, std::uint64_t{1} << 30};
+
+}  // namespace
+
+std::string GpuStore::name() const {
+  char text[64];
+  const std::uint64_t key = cache::content_hash(std::as_bytes(std::span(key_)));
+  std::snprintf(text, sizeof text, "%s%016llx.bin", kLimits.prefix.c_str(), static_cast<unsigned long long>(key));
+  return text;
+}
+
+std::optional<StoredGpuCode> GpuStore::find() const {
+  const auto contents = folder_.find(name(), std::as_bytes(std::span(key_)));
+  if (!contents) return std::nullopt;
+  cache::Reader from(*contents);
+  StoredGpuCode code;
+  u64 heads = 0, size = 0;
+  if (!from.get(code.words) || !from.get(code.rounds) || !from.get(heads) || !from.get(code.heads, heads) ||
+      !from.get(code.heat, heads) || !from.get(size) || !from.get(code.image, size) || !from.done()) {
+    return std::nullopt;
+  }
+  if (heads == 0 || size == 0) return std::nullopt;
+  return code;
+}
+
+bool GpuStore::store(const StoredGpuCode& code) const {
+  cache::Writer to;
+  to.put(code.words);
+  to.put(code.rounds);
+  to.put(static_cast<u64>(code.heads.size()));
+  to.put(code.heads.data(), code.heads.size() * sizeof(GpuHead));
+  to.put(code.heat.data(), code.heat.size() * sizeof(u32));
+  to.put(static_cast<u64>(code.image.size()));
+  to.put(code.image.data(), code.image.size());
+  return folder_.store(name(), std::as_bytes(std::span(key_)), to.bytes(), kLimits);
+}
+
+}  // namespace kvrm::translator

@@ -1,0 +1,38 @@
+// Translated code for lanes on a GPU, on disk, a file per program: where its lanes were found, and the kernel with the
+// regions linked to it. With it the next start needs no compiler.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/folder.h"
+#include "translator/gpu_translator.h"
+
+namespace kvrm::translator {
+
+struct StoredGpuCode {
+  std::vector<GpuHead> heads;  // in the order of the image's table
+  std::vector<u32> heat;       // how often lanes were found at each
+  u64 words = 0;               // of guest code, with repetitions
+  u32 rounds = 0;              // how often the lanes were looked at
+  std::vector<std::byte> image;
+};
+
+class GpuStore {
+ public:
+  // `key`: everything the code depends on, the guest's code included.
+  GpuStore(cache::Folder folder, std::string key) : folder_(std::move(folder)), key_(std::move(key)) {}
+
+  std::optional<StoredGpuCode> find() const;
+  // False if it could not be written.
+  bool store(const StoredGpuCode& code) const;
+
+  std::string name() const;
+
+ private:
+  const cache::Folder folder_;
+  const std::string key_;
+};
+
+}  // namespace kvrm::translator
