@@ -12,12 +12,18 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <atomic>
+#include <map>
 #include <mutex>
+#include <set>
+#include <thread>
+#include <tuple>
 
 #include "translator/bitcode.h"
 #include "translator/gpu_frame.h"
 #include "translator/library.h"
 #include "translator/passes.h"
+#include "translator/region.h"
 #include "translator/stitcher.h"
 #include "translator/unroll.h"
 
@@ -36,6 +42,8 @@ namespace {
 constexpr const char* kTriple = "nvptx64-nvidia-cuda";
 constexpr const char* kProcessor = "sm_80";
 constexpr const char* kFeatures = "+ptx78";
+constexpr const char* kHeader = ".version 7.8\n.target sm_80\n.address_size 64\n";
+constexpr std::string_view kLastOfHeader = ".address_size 64\n";
 
 std::unique_ptr<llvm::TargetMachine> make_target(std::string& error) {
   static std::once_flag once;
@@ -63,54 +71,124 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
   }
 }
 
+// The text of one region; empty if it could not be made.
+struct Piece {
+  std::string text;
+  std::vector<std::string> calls;  // functions of the rows
+};
+
+// Makes text, one thread at a time: LLVM's contexts are for one.
+class Workshop {
+ public:
+  static std::unique_ptr<Workshop> create(std::string& error) {
+    auto shop = std::make_unique<Workshop>();
+    shop->target_ = make_target(error);
+    if (shop->target_) shop->library_ = Library::create(gpu_rows_bitcode(), error);
+    return shop->library_ ? std::move(shop) : nullptr;
+  }
+
+  Piece region(const GpuRegion& region, bool alone) {
+    Plan plan = region.plan;
+    unroll_loops(plan, {});
+    GpuFrame frame(plan, alone);
+    llvm::Function* function = stitch(*library_, frame, plan, region.name);
+    if (!function) return {};
+    optimise(*function, *target_);
+    GpuFrame::finish(*function);
+    const auto module = extract(*library_, function);
+    Piece piece;
+    for (llvm::Function& called : *module) {
+      if (!called.isDeclaration() || called.isIntrinsic()) continue;
+      piece.calls.push_back(called.getName().str());
+      called.setName(name_of_called(piece.calls.back()));
+    }
+    // Its own copies of tables.
+    for (llvm::GlobalVariable& table : module->globals()) table.setName(region.name + "_" + table.getName());
+    piece.text = emitted(*module);
+    // In the text that all pieces become, what they call is no more external.
+    replace_all(piece.text, ".extern .func", ".visible .func");
+    // A lane that is alone takes every branch together with all lanes there are. LLVM has no way to say it.
+    if (alone) replace_all(piece.text, " bra \t", " bra.uni \t");
+    return piece;
+  }
+
+  // The functions that regions call.
+  std::string called(const std::set<std::string>& names) {
+    llvm::Module module("called", library_->context());
+    module.setDataLayout(library_->module().getDataLayout());
+    module.setTargetTriple(library_->module().getTargetTriple());
+    for (const std::string& name : names) {
+      const llvm::Function* function = library_->module().getFunction(name);
+      if (!function) return {};
+      llvm::Function::Create(function->getFunctionType(), llvm::GlobalValue::ExternalLinkage, name, module);
+    }
+    auto rows = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(gpu_rows_bitcode(), "rows"), library_->context());
+    if (!rows) {
+      llvm::consumeError(rows.takeError());
+      return {};
+    }
+    if (llvm::Linker::linkModules(module, std::move(*rows), llvm::Linker::LinkOnlyNeeded)) return {};
+    for (llvm::Function& function : module) {
+      if (function.isDeclaration()) continue;
+      const bool is_named = names.contains(function.getName().str());
+      function.setComdat(nullptr);
+      function.setLinkage(is_named ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
+      // The kernel has functions of the same names, for a state that looks otherwise.
+      if (is_named) function.setName(name_of_called(function.getName().str()));
+    }
+    return emitted(module);
+  }
+
+ private:
+  static std::string name_of_called(const std::string& name) { return "kvrm_called_" + name; }
+
+  // Without the lines that every text begins with.
+  std::string emitted(llvm::Module& module) {
+    llvm::SmallVector<char, 0> text;
+    llvm::raw_svector_ostream stream(text);
+    llvm::legacy::PassManager passes;
+    if (target_->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) return {};
+    passes.run(module);
+    const std::string_view all(text.data(), text.size());
+    const std::size_t begin = all.find(kLastOfHeader);
+    return begin == std::string_view::npos ? std::string() : std::string(all.substr(begin + kLastOfHeader.size()));
+  }
+
+  std::unique_ptr<llvm::TargetMachine> target_;
+  std::unique_ptr<Library> library_;
+};
+
 }  // namespace
 
 struct GpuCompiler::Parts {
-  std::unique_ptr<llvm::TargetMachine> target;
-  std::unique_ptr<Library> library;
+  std::vector<std::unique_ptr<Workshop>> shops;
+  // What was made before: regions by name, what they were made from and how; and the functions they call.
+  using Key = std::tuple<std::string, u64, bool>;
+  std::map<Key, Piece> pieces;
+  std::map<std::set<std::string>, std::string> called;
 
-  // The functions that regions call come along with them.
-  bool add_called(llvm::Module& module) {
-    auto rows = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(gpu_rows_bitcode(), "rows"), library->context());
-    if (!rows) {
-      llvm::consumeError(rows.takeError());
-      return false;
-    }
-    if (llvm::Linker::linkModules(module, std::move(*rows), llvm::Linker::LinkOnlyNeeded)) return false;
-    for (llvm::Function& function : module) {
-      if (function.isDeclaration() || function.hasExternalLinkage()) continue;
-      function.setLinkage(llvm::GlobalValue::InternalLinkage);
-    }
-    return true;
-  }
+  static Key key_of(const GpuRegion& region, bool alone) { return {region.name, Source::of(region.plan).hash, alone}; }
 
-  std::unique_ptr<llvm::Module> module_of(std::span<const GpuRegion> regions, bool alone, std::vector<bool>& made) {
-    auto module = std::make_unique<llvm::Module>("regions", library->context());
-    module->setDataLayout(library->module().getDataLayout());
-    module->setTargetTriple(library->module().getTargetTriple());
-    for (const GpuRegion& region : regions) {
-      Plan plan = region.plan;
-      unroll_loops(plan, {});
-      GpuFrame frame(plan, alone);
-      llvm::Function* function = stitch(*library, frame, plan, region.name);
-      made.push_back(function != nullptr);
-      if (!function) continue;
-      optimise(*function, *target);
-      GpuFrame::finish(*function);
-      if (llvm::Linker::linkModules(*module, extract(*library, function))) return nullptr;
+  void make(std::span<const GpuRegion* const> regions, bool alone) {
+    constexpr std::size_t kMostThreads = 16;
+    const std::size_t threads =
+        std::min({regions.size(), kMostThreads, std::size_t{std::max(1u, std::thread::hardware_concurrency())}});
+    std::string ignored;
+    while (shops.size() < threads) {
+      auto shop = Workshop::create(ignored);
+      if (!shop) break;
+      shops.push_back(std::move(shop));
     }
-    if (!add_called(*module)) return nullptr;
-    llvm::Type* address = llvm::PointerType::get(module->getContext(), 0);
-    std::vector<llvm::Constant*> table;
-    for (std::size_t i = 0; i < regions.size(); ++i) {
-      llvm::Constant* none = llvm::ConstantPointerNull::get(llvm::cast<llvm::PointerType>(address));
-      table.push_back(made[i] ? module->getFunction(regions[i].name) : none);
-    }
-    auto* type = llvm::ArrayType::get(address, table.size());
-    new llvm::GlobalVariable(*module, type, true, llvm::GlobalValue::ExternalLinkage,
-                             llvm::ConstantArray::get(type, table), "kvrm_regions", nullptr,
-                             llvm::GlobalValue::NotThreadLocal, 1);
-    return module;
+    std::vector<Piece> made(regions.size());
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&](Workshop& shop) {
+      for (std::size_t i = next++; i < regions.size(); i = next++) made[i] = shop.region(*regions[i], alone);
+    };
+    std::vector<std::thread> others;
+    for (std::size_t i = 1; i < std::min(threads, shops.size()); ++i) others.emplace_back(work, std::ref(*shops[i]));
+    work(*shops[0]);
+    for (std::thread& other : others) other.join();
+    for (std::size_t i = 0; i < regions.size(); ++i) pieces[key_of(*regions[i], alone)] = std::move(made[i]);
   }
 };
 
@@ -119,25 +197,37 @@ GpuCompiler::~GpuCompiler() = default;
 
 std::unique_ptr<GpuCompiler> GpuCompiler::create(std::string& error) {
   auto parts = std::make_unique<Parts>();
-  parts->target = make_target(error);
-  if (!parts->target) return nullptr;
-  parts->library = Library::create(gpu_rows_bitcode(), error);
-  if (!parts->library) return nullptr;
+  parts->shops.push_back(Workshop::create(error));
+  if (!parts->shops[0]) return nullptr;
   return std::unique_ptr<GpuCompiler>(new GpuCompiler(std::move(parts)));
 }
 
 GpuCode GpuCompiler::compile(std::span<const GpuRegion> regions, bool alone) {
+  std::vector<const GpuRegion*> missing;
+  for (const GpuRegion& region : regions) {
+    if (!parts_->pieces.contains(Parts::key_of(region, alone))) missing.push_back(&region);
+  }
+  if (!missing.empty()) parts_->make(missing, alone);
+
   GpuCode code;
-  const auto module = parts_->module_of(regions, alone, code.made);
-  if (!module) return {};
-  llvm::SmallVector<char, 0> text;
-  llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
-  if (parts_->target->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) return {};
-  passes.run(*module);
-  code.ptx.assign(text.begin(), text.end());
-  // A lane that is alone takes every branch together with all lanes there are. LLVM has no way to say it.
-  if (alone) replace_all(code.ptx, " bra \t", " bra.uni \t");
+  code.ptx = kHeader;
+  std::set<std::string> calls;
+  std::string table;
+  for (const GpuRegion& region : regions) {
+    const Piece& piece = parts_->pieces[Parts::key_of(region, alone)];
+    code.made.push_back(!piece.text.empty());
+    code.ptx += piece.text;
+    calls.insert(piece.calls.begin(), piece.calls.end());
+    table += (table.empty() ? "" : ", ") + (code.made.back() ? region.name : "0");
+  }
+  if (!calls.empty()) {
+    std::string& called = parts_->called[calls];
+    if (called.empty()) called = parts_->shops[0]->called(calls);
+    if (called.empty()) return {};
+    code.ptx += called;
+  }
+  code.ptx +=
+      "\n.visible .global .align 8 .u64 kvrm_regions[" + std::to_string(regions.size()) + "] = {" + table + "};\n";
   return code;
 }
 

@@ -30,7 +30,7 @@ class GpuCompiler {
 
   // The regions and what they call, as one text with a table of the regions' addresses in their order, kvrm_regions. A
   // region that could not be made is null there. Empty if all of it failed. `alone`: for lanes that have their warp for
-  // themselves.
+  // themselves. Makes each region once, however often it is asked for; new ones on several threads.
   GpuCode compile(std::span<const GpuRegion> regions, bool alone);
 
  private:
