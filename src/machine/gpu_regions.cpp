@@ -198,7 +198,7 @@ bool GpuRegions::restart() {
   for (std::size_t i = 0; i < code_.heads.size(); ++i) {
     if (code_.heads[i].entry < words) heat_[code_.heads[i].entry] = std::max(code_.heat[i], kFewest);
   }
-  if (!code_.heads.empty()) (void)translator_->choose(codes_, heat_);
+  if (!code_.heads.empty()) (void)translator_->choose(codes_, heat_, false);
   return true;
 }
 
@@ -213,7 +213,7 @@ Result<void> GpuRegions::look() {
   for (u32& found : chosen) {
     if (found != 0) found = std::max(found, kFewest);
   }
-  if (translator_->choose(codes_, chosen)) return make();
+  if (translator_->choose(codes_, chosen, false)) return make();
   if (linked_ && round_ >= settings_.rounds.most) save();
   return {};
 }

@@ -6,15 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "translator/plan.h"
+#include "translator/gpu_choice.h"
 
 namespace kvrm::translator {
-
-// A region to be made, and the name of its function, which interpreter/lane_regions.h declares.
-struct GpuRegion {
-  Plan plan;
-  std::string name;
-};
 
 struct GpuCode {
   std::string ptx;

@@ -162,6 +162,8 @@ class SimulatedDevice {
     describe();
     simulate_decode(launch_);
   }
+  const std::vector<SimulatedRegion>& regions() const { return regions_; }
+  const std::vector<u32>& heat() const { return heat_; }
   u64 retired_in_regions() const {
     u64 sum = 0;
     for (const SimulatedRegion& region : regions_) sum += region.retired;

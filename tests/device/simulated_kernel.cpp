@@ -65,7 +65,11 @@ struct OwnHome {
   interpreter::RegionEnd run_region(u64 code, u32 budget) const {
     const auto& region = *reinterpret_cast<const SimulatedRegion*>(code);
     const interpreter::RegionEnd end = run_simulated(region, *resident, budget);
-    (void)sync::add<sync::kRelaxed, sync::kSystem>(&region.retired, budget - end.left);
+    const auto count = [](u64& to, u64 by) { (void)sync::add<sync::kRelaxed, sync::kSystem>(&to, by); };
+    count(region.retired, budget - end.left);
+    count(region.calls, 1);
+    count(region.ends[static_cast<u32>(end.trap) % 64], 1);
+    count(region.unbegun, end.trap == Trap::kNone && end.left == budget);
     return end;
   }
 };

@@ -12,7 +12,11 @@ struct SimulatedRegion {
   u64 head;                // guest address of the first word
   std::vector<u32> words;  // those that follow each other from there
   u64 code = 0;            // as LaneRegionCompiler gives it; 0: the words are run
-  mutable u64 retired = 0;  // instructions, by all lanes
+  // By all lanes.
+  mutable u64 retired = 0;      // instructions
+  mutable u64 calls = 0;
+  mutable u64 ends[64] = {};    // calls that ended with each trap
+  mutable u64 unbegun = 0;      // calls that retired nothing and had no trap
 };
 
 }  // namespace kvrm::device::test

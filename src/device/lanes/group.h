@@ -205,9 +205,12 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
               // In a region lanes may part; each has its own count then.
               const u32 room = together.least(common_turn - ran);
               interpreter::TurnEnd end;
+              bool over = false;
               if (const auto* region = find_region(launch, window, at)) {
                 const interpreter::RegionEnd done = home.run_region(region->code, room);
                 end = {done.trap, room - done.left};
+                // What is left of the turn is too little for a round of it. The next turn is longer.
+                over = end.trap == Trap::kNone && end.retired == 0 && ran != 0;
               } else {
                 end = interpreter::run_turn<Together>(home, window.start, window.words, window.entries, at, room,
                                                       choice.from, choice.until, choice.lanes);
@@ -225,7 +228,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
                 trap = page.trap == Trap::kNone && !(page.entry & memory::kEntryCommon) ? Trap::kNone : Trap::kNotHere;
               } else if (trap == Trap::kNotTogether) {
                 trap = Trap::kNone;
-              } else if (trap == Trap::kNone && end.retired == 0) {
+              } else if (trap == Trap::kNone && end.retired == 0 && !over) {
                 trap = Trap::kNotHere;
               }
               if (trap == Trap::kNotHere) {
@@ -236,7 +239,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
               }
               const u64 distance = cpu.pc - window.start;
               at = static_cast<u32>(distance / 4);
-              go_on = together.agree(trap == Trap::kNone && ran < common_turn && window_changes == lane.space.changes &&
+              go_on = together.agree(trap == Trap::kNone && !over && ran < common_turn && window_changes == lane.space.changes &&
                                          distance < u64{window.words} * 4 && distance % 4 == 0 &&
                                          at - choice.from < choice.until - choice.from,
                                      at);

@@ -1,0 +1,164 @@
+#include "translator/gpu_choice.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <tuple>
+
+#include "isa/a64_operands.h"
+#include "isa/decode.h"
+
+namespace kvrm::translator {
+namespace {
+
+constexpr u64 kWordBytes = 4;
+constexpr u32 kFewest = 4;     // findings that make a place worth it
+constexpr u32 kLookAhead = 32;  // words of a block in which a finding shows that it runs
+
+bool holds(const PlanBlock& block, u64 address) {
+  return address >= block.address && address < block.address + block.words.size() * kWordBytes;
+}
+
+// What is reached from the first block, or from where it is reached.
+std::vector<bool> connected(const Plan& plan, bool forward) {
+  std::vector<bool> found(plan.blocks.size());
+  found[0] = true;
+  for (bool more = true; more;) {
+    more = false;
+    for (u32 from = 0; from < plan.blocks.size(); ++from) {
+      for (const PlanBlock::Edge& edge : plan.blocks[from].edges) {
+        if (!edge.block) continue;
+        const u32 known = forward ? from : *edge.block, next = forward ? *edge.block : from;
+        if (found[known] && !found[next]) found[next] = more = true;
+      }
+    }
+  }
+  return found;
+}
+
+// The head of the innermost loop around the first word of the plan, none if it is in no loop.
+std::optional<u64> loop_around(const Plan& plan) {
+  const u64 place = plan.blocks.front().address;
+  const std::vector<bool> before = connected(plan, false), behind = connected(plan, true);
+  std::optional<u64> head;
+  for (u32 from = 0; from < plan.blocks.size(); ++from) {
+    const PlanBlock& last = plan.blocks[from];
+    for (const PlanBlock::Edge& edge : last.edges) {
+      if (!edge.block || !behind[from] || !before[*edge.block]) continue;
+      const bool is_around = edge.target <= place && last.address + last.words.size() * kWordBytes > place;
+      if (is_around && (!head || edge.target > *head)) head = edge.target;
+    }
+  }
+  return head;
+}
+
+}  // namespace
+
+bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> heat, bool usual_float) {
+  struct Place {
+    u32 heat, code, index;
+  };
+  std::vector<Place> places;
+  u64 all = 0;
+  seen_.resize(std::max(seen_.size(), heat.size()));
+  for (u32 code = 0; code < codes.size(); ++code) {
+    for (u32 i = 0; i < codes[code].words.size(); ++i) {
+      const u32 found = heat[codes[code].entry + i];
+      all += found;
+      if (found != 0) seen_[codes[code].entry + i] = true;
+      if (found >= kFewest) places.push_back({found, code, i});
+    }
+  }
+  std::ranges::sort(places, [](const Place& a, const Place& b) {
+    return std::tie(b.heat, a.code, a.index) < std::tie(a.heat, b.code, b.index);
+  });
+  usual_float_ = usual_float;
+  grown_ = false;
+  ++rounds_;
+  const std::size_t before = regions_.size();
+  for (const Place& place : places) {
+    if (regions_.size() >= limits_.regions || regions_.size() >= before + limits_.regions_a_round) break;
+    if (u64{place.heat} * limits_.smallest_share < all) break;
+    add(codes[place.code], place.code, place.index);
+  }
+  return grown_ || regions_.size() > before;
+}
+
+Plan GpuChoice::plan_at(const SharedCode& code, u64 head) const {
+  CodeView view;
+  view.word = [&](u64 address) -> std::optional<u32> {
+    const u64 at = (address - code.start) / kWordBytes;
+    return address >= code.start && at < code.words.size() ? std::optional(code.words[at]) : std::nullopt;
+  };
+  // Code that never ran is left out: no lane was found between here and the next branch.
+  view.follow = [&](u64 address) {
+    for (u64 at = (address - code.start) / kWordBytes, i = 0; i < kLookAhead && at < code.words.size(); ++at, ++i) {
+      if (seen_[code.entry + at]) return true;
+      if (isa::facts(isa::decode(code.words[at])).flow != isa::Flow::kNext) return false;
+    }
+    return false;
+  };
+  view.usual_float = usual_float_;
+  return make_plan(head, view, {.blocks = limits_.blocks, .words = limits_.words, .calls = limits_.calls});
+}
+
+// The nearest place before this one that code that ran calls.
+u64 GpuChoice::function_of(const SharedCode& code, u64 place) const {
+  constexpr u64 kFarthest = 1024 * kWordBytes;
+  u64 best = 0;
+  for (u64 i = 0; i < code.words.size(); ++i) {
+    if (isa::decode(code.words[i]) != isa::Row::BL || !seen_[code.entry + i]) continue;
+    const auto distance = static_cast<i64>(isa::BL::decode(code.words[i]).simm26);
+    const u64 target = code.start + (i + static_cast<u64>(distance)) * kWordBytes;
+    if (target <= place && target > best && place - target < kFarthest) best = target;
+  }
+  return best != 0 ? best : place;
+}
+
+void GpuChoice::add(const SharedCode& code, u32 number, u32 index) {
+  const u64 place = code.start + index * kWordBytes;
+  // What a region of this round holds will run there. In older ones lanes may come from elsewhere, or leave too early.
+  const auto covered = covered_.find(place);
+  if (covered != covered_.end() && covered->second == rounds_) return;
+  const Plan around = plan_at(code, place);
+  if (around.blocks.empty()) return;
+  const auto loop = loop_around(around);
+  u64 head = loop ? *loop : function_of(code, place);
+  if (known_.contains(head)) {
+    if (grow(code, head, place) || covered != covered_.end()) return;
+    head = place;
+  }
+  Plan plan = head == place ? around : plan_at(code, head);
+  const auto held = [&](const PlanBlock& block) { return holds(block, place); };
+  if (std::ranges::none_of(plan.blocks, held)) {
+    head = place;
+    plan = around;
+  }
+  if (!known_.emplace(head, regions_.size()).second) return;
+  regions_.push_back({});
+  heads_.push_back({head, number, code.entry + static_cast<u32>((head - code.start) / kWordBytes)});
+  put(static_cast<u32>(regions_.size() - 1), head, std::move(plan));
+}
+
+// A loop that has a region, and more of whose code has run by now.
+bool GpuChoice::grow(const SharedCode& code, u64 head, u64 place) {
+  const u32 region = known_.at(head);
+  Plan plan = plan_at(code, head);
+  if (plan.words <= regions_[region].plan.words) return false;
+  const auto held = [&](const PlanBlock& block) { return holds(block, place); };
+  if (std::ranges::none_of(plan.blocks, held)) return false;
+  put(region, head, std::move(plan));
+  grown_ = true;
+  return true;
+}
+
+void GpuChoice::put(u32 region, u64 head, Plan plan) {
+  for (const PlanBlock& block : plan.blocks) {
+    for (u32 i = 0; i < block.words.size(); ++i) covered_[block.address + i * kWordBytes] = rounds_;
+  }
+  char name[64];
+  std::snprintf(name, sizeof name, "kvrm_region_%llx_%u", head, plan.words);
+  regions_[region] = {std::move(plan), name};
+}
+
+}  // namespace kvrm::translator

@@ -1,0 +1,129 @@
+// How much of a program lanes run in regions as a GPU would have them, and why they leave: on simulated warps, with
+// everything but the back end as it is there.
+//
+//   region_share PROGRAM [--warp-shift N] [--watch N] [--rounds N] [--run N] [--turn N] [--input TEXT] [-- ARGS...]
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
+#include "lane_region_compiler.h"
+#include "linux/elf.h"
+#include "machine/cuda_processes.h"
+#include "simulated_device.h"
+#include "translator/gpu_choice.h"
+
+namespace kvrm::device::test {
+namespace {
+
+struct Arguments {
+  std::string program, input;
+  std::vector<std::string> args;
+  u32 shift = 0, rounds = 8, watched_turn = 61, turn = 65536;
+  u64 watch = 500'000, run = 20'000'000;
+};
+
+void print(const Arguments& a, const SimulatedDevice& device, u64 retired) {
+  u64 calls = 0;
+  std::printf("%-18s %12s %10s %8s  left with\n", "head", "retired", "calls", "a call");
+  for (const SimulatedRegion& region : device.regions()) {
+    calls += region.calls;
+    if (region.calls == 0) continue;
+    std::printf("%-18llx %12llu %10llu %8.0f ", region.head, region.retired, region.calls,
+                double(region.retired) / double(region.calls));
+    for (u32 i = 1; i < std::size(region.ends); ++i) {
+      if (region.ends[i] != 0) std::printf(" trap %u: %llu", i, region.ends[i]);
+    }
+    std::printf(" not begun: %llu\n", region.unbegun);
+  }
+  const u64 inside = device.retired_in_regions();
+  std::printf("%llu instructions on %u lanes, %.2f %% in regions, %.0f a call; %.2f calls and %.2f others in 1000\n", retired,
+              1u << a.shift, 100.0 * double(inside) / double(retired), double(inside) / double(calls ? calls : 1),
+              1000.0 * double(calls) / double(retired), 1000.0 * double(retired - inside) / double(retired));
+}
+
+int work(const Arguments& a) {
+  std::ifstream file(a.program, std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  auto image = linux_abi::parse_elf({reinterpret_cast<const u8*>(bytes.data()), bytes.size()});
+  if (!image) return std::fprintf(stderr, "%s\n", image.error().message.c_str()), 1;
+  linux_abi::ProcessOptions options;
+  options.args = {a.program};
+  options.args.insert(options.args.end(), a.args.begin(), a.args.end());
+  options.input = std::make_shared<std::string>(a.input);
+  options.output = options.errors = [](std::span<const u8>) {};
+  auto program = load_lane_program(*image, options, u64{1} << 30);
+  if (!program) return std::fprintf(stderr, "%s\n", program.error().message.c_str()), 1;
+
+  SimulatedDevice device({.group_shift = a.shift, .frames = 16384, .tables = 1024, .area_capacity = 256});
+  cuda::StartSet starts;
+  const u32 start = starts.add((*program)->contents);
+  device.place(starts, std::vector<SimulatedDevice::Job>(device.lane_count(), {start, a.input}));
+  const auto shared = starts.shared_code();
+  const auto code = *std::ranges::max_element(shared, {}, [](const auto& c) { return c.words.size(); });
+  device.take_regions(code, {});
+
+  LaneProcesses processes;
+  SimulatedDevice::Run run;
+  run.serve = [&](const cuda::Call& call, Cpu& cpu, memory::GuestMemory& memory) {
+    return processes.serve(call.request.job, call, cpu, memory, [&](u32) { return options; });
+  };
+  run.orders.assign(device.lane_count(), lanes::Order::kBegin);
+  const auto go = [&](u64 budget, u32 turn) {
+    run.budget = budget;
+    run.turn = turn;
+    device.run(run);
+    u64 retired = 0;
+    for (u32 i = 0; i < device.lane_count(); ++i) {
+      retired += device.end(i).retired;
+      const bool more = device.end(i).stop.kind == lanes::StopKind::kBudget;
+      run.orders[i] = more ? lanes::Order::kGoOn : lanes::Order::kRest;
+    }
+    return retired;
+  };
+
+  translator::GpuChoice choice({});
+  const translator::SharedCode seen{code.start, code.words, u32(code.offset / 4)};
+  LaneRegionCompiler compiler;
+  std::map<std::string, u64> made;
+  for (u32 round = 0; round < a.rounds; ++round) {
+    go(a.watch << round, round == 0 ? a.watched_turn : 4093);
+    choice.choose(std::span(&seen, 1), device.heat(), false);
+    std::vector<SimulatedRegion> regions;
+    for (u32 i = 0; i < choice.regions().size(); ++i) {
+      const auto& plan = choice.regions()[i].plan;
+      const u64 head = choice.heads()[i].address;
+      const std::string& name = choice.regions()[i].name;
+      if (!made.contains(name)) {
+        made[name] = compiler.compile(plan, a.shift == 0);
+        std::printf("round %u: %llx, %zu blocks, %u words%s\n", round, head, plan.blocks.size(), plan.words,
+                    plan.usual_float ? ", usual floating point" : "");
+      }
+      if (made[name] != 0) regions.push_back({head, {}, made[name]});
+    }
+    device.take_regions(code, std::move(regions));
+  }
+  print(a, device, go(a.run, a.turn));
+  return 0;
+}
+
+}  // namespace
+}  // namespace kvrm::device::test
+
+int main(int argc, char** argv) {
+  kvrm::device::test::Arguments a;
+  CLI::App app("How much of a program runs in regions of a GPU, on simulated warps.", "region_share");
+  app.add_option("program", a.program, "a static ARM64 program")->required();
+  app.add_option("args", a.args, "its arguments");
+  app.add_option("--input", a.input, "its standard input");
+  app.add_option("--warp-shift", a.shift, "so many lanes, as a power of two")->capture_default_str();
+  app.add_option("--watch", a.watch, "instructions before the first choice; each further one takes twice as many");
+  app.add_option("--rounds", a.rounds, "choices")->capture_default_str();
+  app.add_option("--run", a.run, "instructions that are counted")->capture_default_str();
+  app.add_option("--watched-turn", a.watched_turn, "instructions of a turn while places are counted");
+  app.add_option("--turn", a.turn, "instructions of a turn")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  return kvrm::device::test::work(a);
+}
