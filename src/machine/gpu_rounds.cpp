@@ -23,9 +23,16 @@ std::vector<u32> GpuRounds::chosen(std::vector<u32> heat, u32 round) const {
   std::vector<u32> result(heat.size());
   const double enough = covered * std::accumulate(heat.begin(), heat.end(), 0.0);
   double taken = 0;
-  for (u32 i = 0; i < order.size() && taken < enough && (round != 0 || i < places); ++i) {
-    result[order[i]] = heat[order[i]];
-    taken += heat[order[i]];
+  std::vector<u32> seen;
+  for (const u32 place : order) {
+    if (taken >= enough) break;
+    taken += heat[place];
+    if (round == 0) {
+      const auto is_near = [&](u32 other) { return std::max(place, other) - std::min(place, other) < apart; };
+      if (seen.size() >= places || std::ranges::any_of(seen, is_near)) continue;
+      seen.push_back(place);
+    }
+    result[place] = heat[place];
   }
   return result;
 }
@@ -44,6 +51,7 @@ GpuRounds GpuRounds::eager() {
   rounds.turn = 64;
   rounds.threshold = 1;
   rounds.covered = 1;
+  rounds.apart = 1;
   return rounds;
 }
 

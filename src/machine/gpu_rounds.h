@@ -17,7 +17,9 @@ struct GpuRounds {
   u32 turn = 1024;  // instructions of a turn before the first look: a place is counted when a turn is over
   u32 threshold = 4;  // findings that make a place hot
   double covered = 0.95;  // so much of what was found is enough
-  u32 places = 16;  // that the first look takes, at most: everything hot is among them, and they are there soon
+  // The first look takes few places, which are there soon: so many at most, and so many words apart. What lies nearer
+  // is mostly in the same region; what is not is still hot at the next look.
+  u32 places = 16, apart = 64;
 
   // How the launch before look `round` is to be.
   device::cuda::LaneSet::Slice slice(u32 round) const;

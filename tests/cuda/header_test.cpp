@@ -85,6 +85,9 @@ KVRM_VALUE(FunctionAttribute::kPreferredSharedMemoryCarveout, CU_FUNC_ATTRIBUTE_
 
 KVRM_VALUE(JitOption::kErrorLogBuffer, CU_JIT_ERROR_LOG_BUFFER)
 KVRM_VALUE(JitOption::kErrorLogBufferSizeBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+#if CUDA_VERSION >= 13000
+KVRM_VALUE(JitOption::kSplitCompile, CU_JIT_SPLIT_COMPILE)
+#endif
 KVRM_VALUE(JitInput::kPtx, CU_JIT_INPUT_PTX)
 KVRM_VALUE(kHostAllocPortable, CU_MEMHOSTALLOC_PORTABLE)
 KVRM_VALUE(kHostAllocDeviceMap, CU_MEMHOSTALLOC_DEVICEMAP)

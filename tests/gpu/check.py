@@ -4,6 +4,7 @@
     tests/gpu/check.py --device cuda                              build/gpu-carry
     tests/gpu/check.py --device cuda --parts programs,hostile     parts of it
     tests/gpu/check.py --parts oracle-corpus --dispatch neural    the network routes every word of the oracle's cases
+    tests/gpu/check.py --engine jit                               all of it with translated code
     tests/gpu/check.py --device cpu --small                       a trial without a GPU
     tests/gpu/check.py --unpack DIR --parts none                  only unpack the tools, for bench/gpu.py
 
@@ -53,12 +54,12 @@ def commands(options, tools):
     """(name, commands that run side by side) of everything that was asked for."""
     kvrm, table = str(tools / "kvrm"), ["--table", str(tools / "a64.json")]
     oracle = [str(tools / "oracle"), *table, "--device", options.device, "--lanes", str(options.lanes)]
-    oracle += ["--dispatch", options.dispatch]
-    python = [sys.executable]
+    oracle += ["--dispatch", options.dispatch, "--engine", options.engine]
+    python, engine = [sys.executable], ["--engine", options.engine]
     if "programs" in options.parts:
         more = ["--share", "1/10"] if options.small else []
         run = [str(HERE / "run.py"), str(options.carry / "programs.tar.xz"), "--kvrm", kvrm, "--device", options.device]
-        yield "programs", [python + run + more]
+        yield "programs", [python + run + engine + more]
     if "oracle-corpus" in options.parts:
         corpora = {mode: tools / f"oracle-{mode}" for mode in MODES}
         for mode, plain in corpora.items():
@@ -69,12 +70,12 @@ def commands(options, tools):
         shares = rows_in_shares(table[1], min(8, os.cpu_count()))
         yield "oracle", [*([*against["rows"], *rows] for rows in shares), against["sequences"], against["sigill"]]
     if "hostile" in options.parts:
-        run = [str(HERE / "hostile.py"), "--kvrm", kvrm, "--device", options.device, "--guests", str(tools / "guests")]
+        run = [str(HERE / "hostile.py"), "--kvrm", kvrm, "--device", options.device, "--guests", str(tools / "guests")] + engine
         sizes = {"hostile": ("512", "1000000", "32M"), "hostile, full warps": ("67584", "5000", "2M")}
         for name, (jobs, count, memory) in {"hostile": ("256", "2000", "32M")}.items() if options.small else sizes.items():
             yield name, [[*python, *run, "--jobs", jobs, "--count", count, "--memory", memory]]
     if "lanes" in options.parts:
-        check = ["env", f"KVRM_TEST_DEVICE={options.device}", str(tools / "lanes_check"), "--gtest_brief=1"]
+        check = ["env", f"KVRM_TEST_DEVICE={options.device}", f"KVRM_TEST_ENGINE={options.engine}", str(tools / "lanes_check"), "--gtest_brief=1"]
         yield "lanes", [check]
         yield "lanes in slices", [[check[0], "KVRM_SLICE_MS=2", *check[1:]]]
 
@@ -130,6 +131,7 @@ def main():
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {', '.join(PARTS)}; or none")
     parser.add_argument("--lanes", type=int, default=8192, help="cases of the oracle at a time")
     parser.add_argument("--dispatch", default="table", help="of the oracle's machines: table, neural or hybrid")
+    parser.add_argument("--engine", default="interp", choices=("interp", "jit"), help="of all parts")
     parser.add_argument("--timeout", type=float, default=480, help="seconds a part may take")
     parser.add_argument("--small", action="store_true", help="a share of everything")
     parser.add_argument("--skip", action="store_true", help="where kvrm sees no GPU, say so and exit with 77")

@@ -59,12 +59,18 @@ def command_line(entry):
     return " ".join(words)
 
 
-def alone(kvrm, device, folder, entry):
+def engine_options(engine):
+    """kvrm's. What is translated is translated as soon as possible, and nothing of it is kept."""
+    return {None: [], "jit": ["--engine", "jit", "--jit-threshold", "0"]}.get(engine, ["--engine", engine])
+
+
+def alone(kvrm, device, folder, entry, engine=None):
     """The command a person can run."""
     roots = {"shared": " --root root", "own": " --root $(mktemp -d)"}
     root = roots.get(entry.get("root"), "")
     nothing = "" if "stdin" in entry else " </dev/null"
-    return f"cd {folder} && {kvrm} run --device {device}{root} --stats {command_line(entry)}{nothing}"
+    how = " ".join(["--device", device, *engine_options(engine)])
+    return f"cd {folder} && {kvrm} run {how}{root} --stats {command_line(entry)}{nothing}"
 
 
 def run_fleet(kvrm, device, folder, entries, root, budget, timeout, lanes=0, more=()):
@@ -98,7 +104,7 @@ def run_fleet(kvrm, device, folder, entries, root, budget, timeout, lanes=0, mor
         return results, problems
 
 
-def run_jobs(kvrm, device, folder, entries, budget, timeout, lanes=0):
+def run_jobs(kvrm, device, folder, entries, budget, timeout, lanes=0, more=()):
     """The same for all entries: a process for those without a root, one for those that share one, and one for each other."""
     results, problems, fleets = [None] * len(entries), [], {}
     for place, entry in enumerate(entries):
@@ -107,7 +113,7 @@ def run_jobs(kvrm, device, folder, entries, budget, timeout, lanes=0):
     for (root, _), places in fleets.items():
         began = time.monotonic()
         chosen = [entries[place] for place in places]
-        found, wrong = run_fleet(kvrm, device, folder, chosen, root, budget, timeout, lanes)
+        found, wrong = run_fleet(kvrm, device, folder, chosen, root, budget, timeout, lanes, more)
         problems += wrong
         for place, result in zip(places, found):
             results[place] = result

@@ -54,7 +54,7 @@ def hostile(index, count):
 
 def run(options, device, folder, entries):
     """Records in order; a fleet that does not come to its end ends the test."""
-    more = ["--memory", options.memory]
+    more = ["--memory", options.memory, *corpus.engine_options(options.engine)]
     results, problems = corpus.run_fleet(
         options.kvrm, device, folder, entries, None, options.budget, options.timeout, options.lanes or options.jobs, more
     )
@@ -76,6 +76,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kvrm", default=str(REPO / "build" / "kvrm"), help="the kvrm binary")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    parser.add_argument("--engine", choices=("interp", "jit"), help="kvrm's; default: kvrm's own")
     parser.add_argument("--jobs", type=int, default=4096)
     parser.add_argument("--lanes", type=int, default=0, help="jobs at a time; default: all")
     parser.add_argument("--count", type=int, default=1_000_000, help="system calls of a job that makes many")

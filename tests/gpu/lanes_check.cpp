@@ -1,6 +1,6 @@
 // Lanes at work on a device: those that share one memory, one that waits while its neighbours run, starts and cancels.
 // KVRM_TEST_DEVICE=cuda runs all of it on a GPU; otherwise it is a test of the CPU device. KVRM_TEST_ENGINE=jit runs it
-// translated.
+// translated, =interp interpreted.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <unistd.h>
@@ -32,8 +32,8 @@ Options device_options(unsigned lanes) {
   options.device = on_gpu() ? Device::kCuda : Device::kCpu;
   options.lanes = lanes;
   options.memory_limit = std::uint64_t{64} << 20;
-  if (const char* engine = std::getenv("KVRM_TEST_ENGINE"); engine && std::string(engine) == "jit") {
-    options.engine = Engine::kJit;
+  if (const char* engine = std::getenv("KVRM_TEST_ENGINE")) {
+    options.engine = std::string(engine) == "jit" ? Engine::kJit : Engine::kInterpreter;
     options.jit_threshold = 0;
   }
   return options;

@@ -42,7 +42,8 @@ def check(options, folder):
     # A job that goes astray ends, too.
     budget = 2 * max(entry["instructions"] for entry in entries) + 1_000_000
     results, problems = corpus.run_jobs(
-        options.kvrm, options.device, folder, entries, budget, options.timeout, options.lanes
+        options.kvrm, options.device, folder, entries, budget, options.timeout, options.lanes,
+        corpus.engine_options(options.engine),
     )
     failed = []
     for entry, result in zip(entries, results):
@@ -51,7 +52,7 @@ def check(options, folder):
             continue
         failed.append(entry)
         if len(failed) <= options.show:
-            command = corpus.alone(options.kvrm, options.device, folder, entry)
+            command = corpus.alone(options.kvrm, options.device, folder, entry, options.engine)
             print("\n  ".join([f"FAIL {entry['set']}: {entry['name']}", *found, command]))
     if len(failed) > options.show:
         print(f"... and {len(failed) - options.show} more (--show N)")
@@ -67,6 +68,7 @@ def main():
     parser.add_argument("corpus", type=pathlib.Path, help="the packed file")
     parser.add_argument("--kvrm", default=str(REPO / "build" / "kvrm"), help="the kvrm binary")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    parser.add_argument("--engine", choices=("interp", "jit"), help="kvrm's; default: kvrm's own")
     parser.add_argument("--only", default="", help="only jobs whose 'SET: NAME' contains this")
     parser.add_argument("--share", default="1/1", help="a fixed choice of this share of the jobs")
     parser.add_argument("--lanes", type=int, default=0, help=f"jobs at a time; default: up to {corpus.OWN_WARP}")

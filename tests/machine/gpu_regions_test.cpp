@@ -19,12 +19,16 @@ using std::chrono::milliseconds;
 TEST(GpuRounds, TakeTheHottestPlaces) {
   GpuRounds rounds;
   rounds.places = 2;
+  rounds.apart = 1;
   rounds.threshold = 3;
   const std::vector<u32> heat{0, 2, 10, 0, 30, 10, 3, 0};
   EXPECT_EQ(rounds.chosen(heat, 0), (std::vector<u32>{0, 0, 10, 0, 30, 0, 0, 0})) << "two, in the first look";
   EXPECT_EQ(rounds.chosen(heat, 1), (std::vector<u32>{0, 0, 10, 0, 30, 10, 3, 0}));
   rounds.covered = 0.5;
   EXPECT_EQ(rounds.chosen(heat, 1), (std::vector<u32>{0, 0, 0, 0, 30, 0, 0, 0})) << "that is half of it";
+  rounds.apart = 3;
+  rounds.covered = 1;
+  EXPECT_EQ(rounds.chosen(heat, 0), (std::vector<u32>{0, 0, 0, 0, 30, 0, 0, 0})) << "the others are near";
   EXPECT_EQ(rounds.chosen({0, 0, 0}, 1), (std::vector<u32>{0, 0, 0}));
   EXPECT_EQ(GpuRounds::eager().chosen({1, 0, 5}, 0), (std::vector<u32>{1, 0, 5}));
 }

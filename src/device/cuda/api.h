@@ -74,7 +74,12 @@ enum class FunctionAttribute : int {
 };
 
 // CUjit_option, CUjitInputType
-enum class JitOption : int { kMaxRegisters = 0, kErrorLogBuffer = 5, kErrorLogBufferSizeBytes = 6 };
+enum class JitOption : int {
+  kMaxRegisters = 0,
+  kErrorLogBuffer = 5,
+  kErrorLogBufferSizeBytes = 6,
+  kSplitCompile = 34,  // since CUDA 13.0: so many threads; 0: as many as there are processors
+};
 enum class JitInput : int { kCubin = 0, kPtx = 1 };
 
 // Flags of calls that take an unsigned number.

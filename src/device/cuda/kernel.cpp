@@ -56,7 +56,7 @@ class GpuWarp {
   KVRM_INLINE T shuffle(T value, u32 from) const {
     return alone() ? value : warp::shuffle(mask_, value, from);
   }
-  KVRM_INLINE u32 reduce_min(u32 value) const { return alone() ? value : warp::reduce_min(mask(), value); }
+  KVRM_INLINE u32 reduce_min(u32 value) const { return alone() ? value : warp::reduce_min(mask_, value); }
   KVRM_INLINE void pause() const { sync::pause(200); }
 
  private:

@@ -284,15 +284,21 @@ Result<std::vector<std::byte>> link_inputs(const Context& context, std::span<con
   if (!done) return done.error();
   void* cubin = nullptr;
   std::size_t size = 0;
-  JitOption limit = JitOption::kMaxRegisters;
-  void* value = reinterpret_cast<void*>(std::uintptr_t{registers});
+  JitOption options[] = {JitOption::kMaxRegisters, JitOption::kSplitCompile};
+  void* values[] = {reinterpret_cast<void*>(std::uintptr_t{registers}), nullptr};
+  constexpr int kKnowsSplitting = 13000;
+  const bool splits = context.properties().driver_version >= kKnowsSplitting;
   for (const LinkInput& input : inputs) {
     // The driver only reads, and wants the zero byte of a text counted.
     const bool is_text = input.type == JitInput::kPtx;
     void* const bytes = const_cast<std::byte*>(input.bytes.data());
-    done = context.attempt("compiling the GPU code", &Api::cuLinkAddData_v2, link, input.type, bytes,
-                           input.bytes.size() + is_text, "kvrm kernel", is_text && registers != 0 ? 1U : 0U, &limit,
-                           &value);
+    const auto add = [&](unsigned count) {
+      return context.attempt("compiling the GPU code", &Api::cuLinkAddData_v2, link, input.type, bytes,
+                             input.bytes.size() + is_text, "kvrm kernel", count, options, values);
+    };
+    const unsigned count = is_text && registers != 0 ? 1 : 0;
+    done = add(count + (count != 0 && splits));
+    if (!done && count != 0 && splits) done = add(count);
     if (!done) break;
   }
   if (done) done = context.attempt("compiling the GPU code", &Api::cuLinkComplete, link, &cubin, &size);
