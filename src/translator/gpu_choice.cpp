@@ -12,7 +12,10 @@ namespace kvrm::translator {
 namespace {
 
 constexpr u64 kWordBytes = 4;
-constexpr u32 kFewest = 4;     // findings that make a place worth it
+constexpr u32 kFewest = 4;      // findings that make a place worth it
+constexpr u32 kWaysOutPerFinding = 64;  // that cost as much: lanes go on in the interpreter for a while
+constexpr u32 kFewestWords = 8;  // of a region for a way out: a call costs as much as a few instructions
+constexpr u32 kLargeShare = 100;  // so many to one, for ways out: there are many of them
 constexpr u32 kLookAhead = 32;  // words of a block in which a finding shows that it runs
 
 bool holds(const PlanBlock& block, u64 address) {
@@ -56,21 +59,26 @@ std::optional<u64> loop_around(const Plan& plan) {
 
 bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> heat, bool usual_float) {
   struct Place {
-    u32 heat, code, index;
+    u64 weight;
+    u32 code, index;
+    bool is_way_out;
   };
   std::vector<Place> places;
   u64 all = 0;
-  seen_.resize(std::max(seen_.size(), heat.size()));
+  const std::size_t words = heat.size() / 2;
+  seen_.resize(std::max(seen_.size(), words));
   for (u32 code = 0; code < codes.size(); ++code) {
     for (u32 i = 0; i < codes[code].words.size(); ++i) {
-      const u32 found = heat[codes[code].entry + i];
+      const u32 entry = codes[code].entry + i;
+      if (entry >= words) break;
+      const u64 found = u64{heat[entry]} * kWaysOutPerFinding, left = heat[entry + words];
       all += found;
-      if (found != 0) seen_[codes[code].entry + i] = true;
-      if (found >= kFewest) places.push_back({found, code, i});
+      if (found + left != 0) seen_[entry] = true;
+      if (found + left >= kFewest * kWaysOutPerFinding) places.push_back({found + left, code, i, left > found});
     }
   }
   std::ranges::sort(places, [](const Place& a, const Place& b) {
-    return std::tie(b.heat, a.code, a.index) < std::tie(a.heat, b.code, b.index);
+    return std::tie(b.weight, a.code, a.index) < std::tie(a.weight, b.code, b.index);
   });
   usual_float_ = usual_float;
   grown_ = false;
@@ -78,13 +86,19 @@ bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> h
   const std::size_t before = regions_.size();
   for (const Place& place : places) {
     if (regions_.size() >= limits_.regions || regions_.size() >= before + limits_.regions_a_round) break;
-    if (u64{place.heat} * limits_.smallest_share < all) break;
-    add(codes[place.code], place.code, place.index);
+    if (place.weight * limits_.smallest_share < all) break;
+    if (place.is_way_out && place.weight * kLargeShare >= all) {
+      const u64 head = codes[place.code].start + place.index * kWordBytes;
+      Plan plan = plan_at(codes[place.code], head, 4);
+      if (plan.words >= kFewestWords) make(codes[place.code], place.code, head, std::move(plan));
+    } else if (!place.is_way_out) {
+      add(codes[place.code], place.code, place.index);
+    }
   }
   return grown_ || regions_.size() > before;
 }
 
-Plan GpuChoice::plan_at(const SharedCode& code, u64 head) const {
+Plan GpuChoice::plan_at(const SharedCode& code, u64 head, u32 share) const {
   CodeView view;
   view.word = [&](u64 address) -> std::optional<u32> {
     const u64 at = (address - code.start) / kWordBytes;
@@ -99,7 +113,8 @@ Plan GpuChoice::plan_at(const SharedCode& code, u64 head) const {
     return false;
   };
   view.usual_float = usual_float_;
-  return make_plan(head, view, {.blocks = limits_.blocks, .words = limits_.words, .calls = limits_.calls});
+  return make_plan(head, view,
+                   {.blocks = limits_.blocks / share, .words = limits_.words / share, .calls = limits_.calls});
 }
 
 // The nearest place before this one that code that ran calls.
@@ -134,7 +149,11 @@ void GpuChoice::add(const SharedCode& code, u32 number, u32 index) {
     head = place;
     plan = around;
   }
-  if (!known_.emplace(head, regions_.size()).second) return;
+  make(code, number, head, std::move(plan));
+}
+
+void GpuChoice::make(const SharedCode& code, u32 number, u64 head, Plan plan) {
+  if (plan.blocks.empty() || !known_.emplace(head, regions_.size()).second) return;
   regions_.push_back({});
   heads_.push_back({head, number, code.entry + static_cast<u32>((head - code.start) / kWordBytes)});
   put(static_cast<u32>(regions_.size() - 1), head, std::move(plan));

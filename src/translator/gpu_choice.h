@@ -27,10 +27,11 @@ class GpuChoice {
   const std::vector<GpuHead>& heads() const { return heads_; }
 
  private:
-  Plan plan_at(const SharedCode& code, u64 head) const;
+  Plan plan_at(const SharedCode& code, u64 head, u32 share = 1) const;  // of the limits
   u64 function_of(const SharedCode& code, u64 place) const;
   void add(const SharedCode& code, u32 number, u32 index);
   bool grow(const SharedCode& code, u64 head, u64 place);
+  void make(const SharedCode& code, u32 number, u64 head, Plan plan);
   void put(u32 region, u64 head, Plan plan);
 
   const GpuLimits limits_;

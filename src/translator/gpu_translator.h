@@ -19,7 +19,7 @@ struct SharedCode {
 
 struct GpuLimits {
   u32 blocks = 48, words = 256, calls = 3;  // of a region
-  u32 regions = 32, regions_a_round = 12;
+  u32 regions = 96, regions_a_round = 12;
   u32 smallest_share = 500;  // a place with less than one in so many findings is not worth a region
 };
 
@@ -43,7 +43,8 @@ class GpuTranslator {
   virtual ~GpuTranslator() = default;
 
   // Chooses heads, the hottest first; `heat` says for each word how often lanes were found there since the last choice,
-  // usual_float that FPCR is zero and inexact sticky in most lanes. True if there are new ones.
+  // and behind that, for each word, how often they left a region to there; usual_float that FPCR is zero and inexact
+  // sticky in most lanes. True if there are new ones.
   virtual bool choose(std::span<const SharedCode> codes, std::span<const u32> heat, bool usual_float) = 0;
   // What has been chosen so far. `alone`: for lanes that have their warp for themselves. Empty if it failed.
   virtual GpuTranslation translate(bool alone) = 0;

@@ -13,30 +13,45 @@ struct LaneLinks {
 };
 
 // The memory of a lane inside a region: the page of the last access, the recent ones, and those that the lane knows. An
-// access to any other page, and one that does not fit into words, leaves the region with the instruction not done. The
+// access to any other page, and one that lies across pages, leaves the region with the instruction not done. The
 // entries of recent pages are right as long as the map does not change, and nothing in a region changes it.
 struct LinkedLaneMemory {
   LaneLinks* links;
 
   template <class T>
   KVRM_INLINE Trap load(Cpu& cpu, u64 address, T& value) {
-    const Trap trap = find<T>(cpu, address, Access::kRead, kNoRead);
-    if (KVRM_UNLIKELY(trap != Trap::kNone)) return trap;
-    value = memory::detail::get<T>(page(), address & (memory::kPageSize - 1));
+    const u64 offset = address & (memory::kPageSize - 1), misfit = memory::detail::misfit<T>(address);
+    if (KVRM_UNLIKELY((is_other(address, kNoRead) | misfit) != 0)) {
+      const Trap trap = find<T>(cpu, address, Access::kRead, kNoRead);
+      if (trap != Trap::kNone) return trap;
+      if (misfit != 0) {
+        value = memory::detail::get_anywhere<T>(page(), offset);
+        return Trap::kNone;
+      }
+    }
+    value = memory::detail::get<T>(page(), offset);
     return Trap::kNone;
   }
 
   template <class T>
   KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
-    const Trap trap = find<T>(cpu, address, Access::kWrite, kNoWrite);
-    if (KVRM_UNLIKELY(trap != Trap::kNone)) return trap;
-    memory::detail::put<T>(page(), address & (memory::kPageSize - 1), value);
+    const u64 offset = address & (memory::kPageSize - 1), misfit = memory::detail::misfit<T>(address);
+    if (KVRM_UNLIKELY((is_other(address, kNoWrite) | misfit) != 0)) {
+      const Trap trap = find<T>(cpu, address, Access::kWrite, kNoWrite);
+      if (trap != Trap::kNone) return trap;
+      if (misfit != 0) {
+        memory::detail::put_anywhere<T>(page(), offset, value);
+        return Trap::kNone;
+      }
+    }
+    memory::detail::put<T>(page(), offset, value);
     return Trap::kNone;
   }
 
   // Pages that several lanes see are never among the recent ones.
   template <class T>
   KVRM_INLINE Trap compare_exchange(Cpu& cpu, u64 address, const T& expected, const T& desired, T& observed) {
+    if (KVRM_UNLIKELY(memory::detail::misfit<T>(address) != 0)) return Trap::kNotHere;
     const Trap trap = find<T>(cpu, address, Access::kWrite, kNoRead | kNoWrite);
     if (KVRM_UNLIKELY(trap != Trap::kNone)) return trap;
     observed = memory::detail::get<T>(page(), address & (memory::kPageSize - 1));
@@ -56,12 +71,18 @@ struct LinkedLaneMemory {
     return links->known.page;
   }
 
+  // Not zero: the page of the last access is another, or not for this.
+  KVRM_INLINE u64 is_other(u64 address, u64 forbidden) const {
+    return (links->known.tag ^ (address & memory::kTagMask)) & (memory::kTagMask | forbidden);
+  }
+
   template <class T>
   KVRM_INLINE Trap find(Cpu& cpu, u64 address, Access access, u64 forbidden) {
-    const u64 misfit = memory::detail::misfit<T>(address), wanted = address & memory::kTagMask;
+    const u64 wanted = address & memory::kTagMask;
     const u64 asked = memory::kTagMask | forbidden;
-    if (KVRM_LIKELY((((links->known.tag ^ wanted) & asked) | misfit) == 0)) return Trap::kNone;
-    if (misfit != 0) return Trap::kNotHere;
+    if (sizeof(T) > 8 && sizeof(T) % 8 != 0) return Trap::kNotHere;
+    if ((address & (memory::kPageSize - 1)) > memory::kPageSize - sizeof(T)) return Trap::kNotHere;
+    if (is_other(address, forbidden) == 0) return Trap::kNone;
     memory::LaneTranslation& slot =
         links->alone ? links->pages->recent_slot<true>(address) : links->pages->recent_slot<false>(address);
     memory::LaneTranslation found = shared(slot);

@@ -22,6 +22,7 @@ struct Arguments {
   std::string program, input;
   std::vector<std::string> args;
   u32 shift = 0, rounds = 8, watched_turn = 61, turn = 65536;
+  bool verbose = false;
   u64 watch = 500'000, run = 20'000'000;
 };
 
@@ -39,9 +40,21 @@ void print(const Arguments& a, const SimulatedDevice& device, u64 retired) {
     std::printf(" not begun: %llu\n", region.unbegun);
   }
   const u64 inside = device.retired_in_regions();
-  std::printf("%llu instructions on %u lanes, %.2f %% in regions, %.0f a call; %.2f calls and %.2f others in 1000\n", retired,
-              1u << a.shift, 100.0 * double(inside) / double(retired), double(inside) / double(calls ? calls : 1),
-              1000.0 * double(calls) / double(retired), 1000.0 * double(retired - inside) / double(retired));
+  std::printf("%llu instructions on %u lanes, %.2f %% in regions, %.0f a call; %.2f calls and %.2f others in 1000\n",
+              retired, 1u << a.shift, 100.0 * double(inside) / double(retired),
+              double(inside) / double(calls ? calls : 1), 1000.0 * double(calls) / double(retired),
+              1000.0 * double(retired - inside) / double(retired));
+}
+
+// The places where lanes were found most, and those they left regions for.
+void print_heat(const cuda::StartSet::SharedCode& code, std::span<const u32> heat) {
+  for (const u64 part : {u64{0}, u64{heat.size() / 2}}) {
+    std::vector<std::pair<u32, u64>> places;
+    for (u64 i = 0; i < code.words.size(); ++i) places.emplace_back(heat[part + code.offset / 4 + i], code.start + i * 4);
+    std::ranges::partial_sort(places, places.begin() + 12, std::ranges::greater{});
+    for (u32 i = 0; i < 12; ++i) std::printf(" %llx:%u", places[i].second, places[i].first);
+    std::printf(part == 0 ? " found\n" : " left\n");
+  }
 }
 
 int work(const Arguments& a) {
@@ -90,6 +103,7 @@ int work(const Arguments& a) {
   std::map<std::string, u64> made;
   for (u32 round = 0; round < a.rounds; ++round) {
     go(a.watch << round, round == 0 ? a.watched_turn : 4093);
+    if (a.verbose) print_heat(code, device.heat());
     choice.choose(std::span(&seen, 1), device.heat(), false);
     std::vector<SimulatedRegion> regions;
     for (u32 i = 0; i < choice.regions().size(); ++i) {
@@ -123,6 +137,7 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", a.rounds, "choices")->capture_default_str();
   app.add_option("--run", a.run, "instructions that are counted")->capture_default_str();
   app.add_option("--watched-turn", a.watched_turn, "instructions of a turn while places are counted");
+  app.add_flag("--heat", a.verbose, "show where lanes were found");
   app.add_option("--turn", a.turn, "instructions of a turn")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   return kvrm::device::test::work(a);

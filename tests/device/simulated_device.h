@@ -158,7 +158,7 @@ class SimulatedDevice {
       region_list_.push_back({reinterpret_cast<u64>(&region), code.start, u32(code.words.size()),
                               u32((code.offset + region.head - code.start) / 4)});
     }
-    heat_.assign(image_bytes_ / 4, 0);
+    heat_.assign(image_bytes_ / 4 * 2, 0);
     describe();
     simulate_decode(launch_);
   }

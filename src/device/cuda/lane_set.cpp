@@ -305,7 +305,7 @@ Result<void> LaneSet::take_regions(GpuPointer gpu, std::span<const Region> regio
 }
 
 Result<std::vector<u32>> LaneSet::heat() {
-  std::vector<u32> counts(image_bytes_ / 4);
+  std::vector<u32> counts(image_bytes_ / 4 * 2);
   const u64 bytes = counts.size() * sizeof(u32);
   if (heat_.size() == bytes) {
     if (auto done = stream_.download(counts.data(), heat_.address(), bytes); !done) return done.error();

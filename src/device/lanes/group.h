@@ -84,11 +84,13 @@ inline const interpreter::LaneRegion* find_region(const Launch& launch, const in
   return region.start == window.start && region.words == window.words ? &region : nullptr;
 }
 
-// Where a lane stands when its turn is over: what it runs most is found there most.
-inline void note_place(const Launch& launch, const interpreter::CodeWindow& window, u64 pc) {
+// Where a lane stands when its turn is over: what it runs most is found there most. Where it stands when it has left a
+// region is counted apart, behind all of the former.
+inline void note_place(const Launch& launch, const interpreter::CodeWindow& window, u64 pc, bool has_left) {
   const u64 index = static_cast<u64>(window.entries - launch.decoded) + (pc - window.start) / 4;
-  if (pc - window.start >= u64{window.words} * 4 || index >= launch.image_bytes / 4) return;
-  (void)sync::add<sync::kRelaxed, sync::kDevice>(&launch.heat[index], 1u);
+  const u64 all = launch.image_bytes / 4;
+  if (pc - window.start >= u64{window.words} * 4 || index >= all) return;
+  (void)sync::add<sync::kRelaxed, sync::kDevice>(&launch.heat[index + (has_left ? all : 0)], 1u);
 }
 
 // The first look at a lane's record: nothing is in it yet.
@@ -211,6 +213,8 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
                 end = {done.trap, room - done.left};
                 // What is left of the turn is too little for a round of it. The next turn is longer.
                 over = end.trap == Trap::kNone && end.retired == 0 && ran != 0;
+                if (launch.heat && end.trap == Trap::kNone && end.retired != 0 && lane.space.lane == choice.leader)
+                  note_place(launch, window, cpu.pc, true);
               } else {
                 end = interpreter::run_turn<Together>(home, window.start, window.words, window.entries, at, room,
                                                       choice.from, choice.until, choice.lanes);
@@ -239,9 +243,9 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
               }
               const u64 distance = cpu.pc - window.start;
               at = static_cast<u32>(distance / 4);
-              go_on = together.agree(trap == Trap::kNone && !over && ran < common_turn && window_changes == lane.space.changes &&
-                                         distance < u64{window.words} * 4 && distance % 4 == 0 &&
-                                         at - choice.from < choice.until - choice.from,
+              go_on = together.agree(trap == Trap::kNone && !over && ran < common_turn &&
+                                         window_changes == lane.space.changes && distance < u64{window.words} * 4 &&
+                                         distance % 4 == 0 && at - choice.from < choice.until - choice.from,
                                      at);
             }
           };
@@ -255,7 +259,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
           retired += ran;
           left -= ran;
           if (launch.heat && trap == Trap::kNone && lane.space.lane == choice.leader)
-            note_place(launch, window, cpu.pc);
+            note_place(launch, window, cpu.pc, false);
         }
         if (trap != Trap::kNone) {
           with_attendant([&] { attendant.trapped(trap); });

@@ -135,7 +135,8 @@ struct Launch {
   const u8* images;
   u64 image_bytes;
   interpreter::WordEntry* decoded;
-  // Translated code, and how often a lane stood at each word when its turn was over. Either may be null.
+  // Translated code, and how often a lane stood at each word when its turn was over, then how often when it had left a
+  // region. Either may be null.
   const interpreter::LaneRegion* regions;
   u32 region_count;
   u32* heat;
