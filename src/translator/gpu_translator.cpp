@@ -13,14 +13,14 @@ namespace kvrm::translator {
 namespace {
 
 constexpr u64 kWordBytes = 4;
-constexpr u32 kFewest = 4;  // findings that make a place worth it
 
 class RealGpuTranslator final : public GpuTranslator {
  public:
   RealGpuTranslator(std::unique_ptr<GpuCompiler> compiler, const GpuLimits& limits)
       : compiler_(std::move(compiler)), limits_(limits) {}
 
-  bool choose(std::span<const SharedCode> codes, std::span<const u32> heat) override {
+  bool choose(std::span<const SharedCode> codes, std::span<const u32> heat, bool usual_float) override {
+    usual_float_ = usual_float;
     struct Place {
       u32 heat, code, index;
     };
@@ -30,7 +30,7 @@ class RealGpuTranslator final : public GpuTranslator {
       for (u32 i = 0; i < codes[code].words.size(); ++i) {
         const u32 found = heat[codes[code].entry + i];
         all += found;
-        if (found >= kFewest) places.push_back({found, code, i});
+        if (found >= limits_.fewest) places.push_back({found, code, i});
       }
     }
     std::ranges::sort(places, [](const Place& a, const Place& b) {
@@ -38,7 +38,8 @@ class RealGpuTranslator final : public GpuTranslator {
     });
     const std::size_t before = regions_.size();
     for (const Place& place : places) {
-      if (regions_.size() >= limits_.regions || u64{place.heat} * 500 < all) break;
+      if (regions_.size() >= limits_.regions || regions_.size() >= before + limits_.regions_a_round) break;
+      if (u64{place.heat} * limits_.smallest_share < all) break;
       add(codes[place.code], place.code, place.index, place.heat);
     }
     return regions_.size() > before;
@@ -65,7 +66,7 @@ class RealGpuTranslator final : public GpuTranslator {
       return address >= code.start && at < code.words.size() ? std::optional(code.words[at]) : std::nullopt;
     };
     view.follow = [](u64) { return true; };
-    view.usual_float = true;
+    view.usual_float = usual_float_;
     Plan plan = make_plan(head, view, {.blocks = limits_.blocks, .words = limits_.words, .calls = limits_.calls});
     if (plan.blocks.empty()) return;
     for (const PlanBlock& block : plan.blocks) {
@@ -79,6 +80,7 @@ class RealGpuTranslator final : public GpuTranslator {
 
   std::unique_ptr<GpuCompiler> compiler_;
   const GpuLimits limits_;
+  bool usual_float_ = false;
   std::vector<GpuRegion> regions_;
   std::vector<GpuHead> heads_;
   std::unordered_set<u64> known_;                // places that were looked at

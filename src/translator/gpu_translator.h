@@ -18,8 +18,10 @@ struct SharedCode {
 };
 
 struct GpuLimits {
+  u32 fewest = 4;  // findings that make a place worth it
   u32 blocks = 48, words = 256, calls = 3;  // of a region
-  u32 regions = 32;
+  u32 regions = 32, regions_a_round = 12;
+  u32 smallest_share = 500;  // a place with less than one in so many findings is not worth a region
 };
 
 // A region's head.
@@ -41,9 +43,9 @@ class GpuTranslator {
   static std::unique_ptr<GpuTranslator> create(const GpuLimits& limits, std::string& error);
   virtual ~GpuTranslator() = default;
 
-  // Chooses heads, the hottest first; `heat` says for each word how often lanes were found there. True if there are new
-  // ones.
-  virtual bool choose(std::span<const SharedCode> codes, std::span<const u32> heat) = 0;
+  // Chooses heads, the hottest first; `heat` says for each word how often lanes were found there since the last choice,
+  // usual_float that FPCR is zero and inexact sticky in most lanes. True if there are new ones.
+  virtual bool choose(std::span<const SharedCode> codes, std::span<const u32> heat, bool usual_float) = 0;
   // What has been chosen so far. `alone`: for lanes that have their warp for themselves. Empty if it failed.
   virtual GpuTranslation translate(bool alone) = 0;
 };
