@@ -78,7 +78,8 @@ std::string key_of(const Dispatching& dispatching, const device::cuda::Gpu& gpu)
   add("registers", device::cuda::kernel_registers());
   add("compute", static_cast<u64>(gpu.context->properties().compute()));
   add("driver", static_cast<u64>(gpu.context->properties().driver_version));
-  for (const u32 limit : {limits.blocks, limits.words, limits.calls, limits.regions}) add("limit", limit);
+  for (const u32 limit : {limits.blocks, limits.words, limits.calls, limits.regions, limits.regions_a_round})
+    add("limit", limit);
   add("dispatch", static_cast<u64>(dispatching.mode()));
   return key;
 }
@@ -142,7 +143,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   auto stored = translator::GpuStore(settings_.folder, key_).find();
   if (!stored) return {};
   code_ = *std::move(stored);
-  round_ = code_.rounds;
+  round_ = code_.rounds >= settings_.rounds.enough ? settings_.rounds.most : code_.rounds;
   if (auto loaded = timed(link_seconds_, [&] { return target_->load(code_.image); })) {
     linked_ = *std::move(loaded);
     cached_ = code_.heads.size();
@@ -215,7 +216,8 @@ Result<void> GpuRegions::look() {
   code_.usual_float = *usual_float;
   ++round_;
   if (translator_->choose(codes_, *heat, *usual_float)) return make();
-  if (linked_ && round_ >= settings_.rounds.most) save();
+  // Nothing new, which is worth knowing once the looks are enough.
+  if (linked_ && round_ == settings_.rounds.enough) save();
   return {};
 }
 

@@ -1,13 +1,11 @@
 #include "machine/gpu_rounds.h"
 
-#include <algorithm>
-
 namespace kvrm {
 
 using device::cuda::LaneSet;
 
 LaneSet::Slice GpuRounds::slice(u32 round) const {
-  LaneSet::Slice slice{first, round == 0 ? turn : std::max<u32>(turn, LaneSet::kTurn)};
+  LaneSet::Slice slice{first, round == 0 ? first_turn : turn};
   for (u32 i = 0; i < round; ++i) slice.time *= longer;
   return slice;
 }
@@ -15,15 +13,15 @@ LaneSet::Slice GpuRounds::slice(u32 round) const {
 GpuRounds GpuRounds::patient() {
   GpuRounds rounds;
   rounds.first = std::chrono::milliseconds(1000);
-  rounds.turn = LaneSet::kTurn;
-  rounds.longer = 2;
+  rounds.first_turn = rounds.turn;
+  rounds.most = 5;
   return rounds;
 }
 
 GpuRounds GpuRounds::eager() {
   GpuRounds rounds;
   rounds.first = std::chrono::milliseconds(5);
-  rounds.turn = 64;
+  rounds.most = 4;
   rounds.fewest = 1;
   return rounds;
 }

@@ -8,12 +8,14 @@
 namespace kvrm {
 
 struct GpuRounds {
-  u32 most = 3;
-  // The launch before the first look, and each one before a later look is so many times as long.
-  std::chrono::milliseconds first{100};
-  u32 longer = 4;
-  u32 turn = 61;    // instructions of a turn before the first look: a place is counted when a turn is over
-  u32 fewest = 4;   // findings that make a place hot
+  // Programs come to their long loops late, so that there are several looks, each launch before one so many times as
+  // long as the launch before. Code that was kept after `enough` of them is not looked at again.
+  u32 most = 8, enough = 4;
+  std::chrono::milliseconds first{60};
+  u32 longer = 2;
+  // A place is counted when a turn is over: instructions of a turn before the first look and before the later ones.
+  u32 first_turn = 61, turn = 4093;
+  u32 fewest = 4;  // findings that make a place hot
 
   // How the launch before look `round` is to be.
   device::cuda::LaneSet::Slice slice(u32 round) const;

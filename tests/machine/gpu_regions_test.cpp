@@ -167,6 +167,17 @@ TEST_F(RegionsOfAGpu, OfAProgramThatEndedSoonAreAddedTo) {
   ASSERT_EQ(device_.regions.size(), 2u) << "the old one and the new one";
 }
 
+TEST_F(RegionsOfAGpu, ThatWereLookedAtOftenEnoughNeedOneLaunch) {
+  GpuRegions first(settings());
+  ASSERT_TRUE(begin(first));
+  device_.heat[0] = 100;
+  for (u32 i = 0; i < GpuRounds().enough; ++i) pause(first);
+  EXPECT_NE(first.next(milliseconds(0)).time, milliseconds(0)) << "it goes on looking";
+  GpuRegions again(settings());
+  ASSERT_TRUE(begin(again));
+  EXPECT_EQ(again.next(milliseconds(0)).time, milliseconds(0));
+}
+
 TEST_F(RegionsOfAGpu, AreKeptForExactlyTheirProgram) {
   GpuRegions first(settings());
   ASSERT_TRUE(begin(first));
