@@ -18,14 +18,13 @@ namespace {
 
 // Instructions of a turn when regions run.
 constexpr u32 kLongTurn = 1u << 16;
-// The translator takes nothing that was found less often.
-constexpr u32 kFewest = 4;
 
 class GpuTarget final : public RegionTarget {
  public:
   GpuTarget(GpuPointer gpu, LaneSet& set) : gpu_(std::move(gpu)), set_(set) {}
   bool alone() const override { return set_.alone(); }
   Result<std::vector<u32>> heat() override { return set_.heat(); }
+  Result<bool> usual_float() override { return set_.usual_float(); }
   Result<std::vector<std::byte>> link(const std::string& ptx) override { return gpu_->link(ptx); }
   Result<GpuPointer> load(std::span<const std::byte> image) override { return gpu_->with_image(image); }
   Result<void> take(GpuPointer code, std::span<const LaneSet::Region> regions) override {
@@ -79,7 +78,8 @@ std::string key_of(const Dispatching& dispatching, const device::cuda::Gpu& gpu)
   add("registers", device::cuda::kernel_registers());
   add("compute", static_cast<u64>(gpu.context->properties().compute()));
   add("driver", static_cast<u64>(gpu.context->properties().driver_version));
-  for (const u32 limit : {limits.blocks, limits.words, limits.calls, limits.regions}) add("limit", limit);
+  for (const u32 limit : {limits.blocks, limits.words, limits.calls, limits.regions, limits.regions_a_round})
+    add("limit", limit);
   add("dispatch", static_cast<u64>(dispatching.mode()));
   return key;
 }
@@ -107,7 +107,7 @@ std::unique_ptr<GpuRegions> GpuRegions::create(const Options& options, const Dis
   } else {
     settings.folder = cache::Folder::of_user();
     settings.key = key_of(dispatching, gpu);
-    if (options.jit_threshold) settings.rounds.threshold = *options.jit_threshold;
+    if (options.jit_threshold) settings.rounds.fewest = *options.jit_threshold;
   }
   if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
   if (wanted) settings.notice = options.notice;
@@ -143,9 +143,9 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   auto stored = translator::GpuStore(settings_.folder, key_).find();
   if (!stored) return {};
   code_ = *std::move(stored);
+  round_ = code_.rounds >= settings_.rounds.enough ? settings_.rounds.most : code_.rounds;
   if (auto loaded = timed(link_seconds_, [&] { return target_->load(code_.image); })) {
     linked_ = *std::move(loaded);
-    round_ = code_.rounds;
     cached_ = code_.heads.size();
     return take();
   }
@@ -187,34 +187,37 @@ Result<void> GpuRegions::take() {
 bool GpuRegions::restart() {
   if (translator_) return true;
   std::string problem;
-  translator_ = translator::GpuTranslator::create({}, problem);
+  translator::GpuLimits limits;
+  limits.fewest = settings_.rounds.fewest;
+  translator_ = translator::GpuTranslator::create(limits, problem);
   if (!translator_) {
     fail(problem);
     return false;
   }
   u64 words = 0;
   for (const auto& code : codes_) words = std::max<u64>(words, code.entry + code.words.size());
-  heat_.assign(words, 0);
-  for (std::size_t i = 0; i < code_.heads.size(); ++i) {
-    if (code_.heads[i].entry < words) heat_[code_.heads[i].entry] = std::max(code_.heat[i], kFewest);
+  heat_.assign(2 * words, 0);  // findings, and ways out
+  for (const auto& place : code_.places) {
+    if (place.entry < heat_.size()) heat_[place.entry] = place.heat;
   }
-  if (!code_.heads.empty()) (void)translator_->choose(codes_, heat_, false);
+  for (u32 i = 0; i < code_.rounds && translator_->choose(codes_, heat_, code_.usual_float != 0); ++i) {
+  }
   return true;
 }
 
 Result<void> GpuRegions::look() {
   auto heat = target_->heat();
   if (!heat) return heat.error();
+  auto usual_float = target_->usual_float();
+  if (!usual_float) return usual_float.error();
   if (!restart()) return {};
   heat_.resize(heat->size());
   for (std::size_t i = 0; i < heat->size(); ++i) heat_[i] = sum(heat_[i], (*heat)[i]);
-  std::vector<u32> chosen = settings_.rounds.chosen(*std::move(heat), round_);
+  code_.usual_float = *usual_float;
   ++round_;
-  for (u32& found : chosen) {
-    if (found != 0) found = std::max(found, kFewest);
-  }
-  if (translator_->choose(codes_, chosen, false)) return make();
-  if (linked_ && round_ >= settings_.rounds.most) save();
+  if (translator_->choose(codes_, *heat, *usual_float)) return make();
+  // Nothing new, which is worth knowing once the looks are enough.
+  if (linked_ && round_ == settings_.rounds.enough) save();
   return {};
 }
 
@@ -232,9 +235,10 @@ Result<void> GpuRegions::make() {
     return {};
   }
   linked_ = *std::move(linked);
-  code_ = {std::move(made.heads), {}, made.words, 0, *std::move(image)};
+  code_.heads = std::move(made.heads);
+  code_.words = made.words;
+  code_.image = *std::move(image);
   cached_ = 0;
-  for (const auto& head : code_.heads) code_.heat.push_back(heat_[head.entry]);
   save();
   return take();
 }
@@ -248,6 +252,10 @@ void GpuRegions::fail(const std::string& why) {
 void GpuRegions::save() const {
   translator::StoredGpuCode code = code_;
   code.rounds = round_;
+  code.places.clear();
+  for (u32 i = 0; i < heat_.size(); ++i) {
+    if (heat_[i] != 0) code.places.push_back({i, heat_[i]});
+  }
   (void)translator::GpuStore(settings_.folder, key_).store(code);
 }
 

@@ -26,6 +26,8 @@ class RegionTarget {
   virtual bool alone() const = 0;
   // How often lanes were found at each word since the last time.
   virtual Result<std::vector<u32>> heat() = 0;
+  // Whether FPCR is zero and inexact sticky in most lanes.
+  virtual Result<bool> usual_float() = 0;
   virtual Result<std::vector<std::byte>> link(const std::string& ptx) = 0;
   virtual Result<device::cuda::GpuPointer> load(std::span<const std::byte> image) = 0;
   // The lanes go on with this. An error is the device's.

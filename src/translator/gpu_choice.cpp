@@ -12,7 +12,6 @@ namespace kvrm::translator {
 namespace {
 
 constexpr u64 kWordBytes = 4;
-constexpr u32 kFewest = 4;      // findings that make a place worth it
 constexpr u32 kWaysOutPerFinding = 64;  // that cost as much: lanes go on in the interpreter for a while
 constexpr u32 kFewestWords = 8;  // of a region for a way out: a call costs as much as a few instructions
 constexpr u32 kLargeShare = 100;  // so many to one, for ways out: there are many of them
@@ -74,7 +73,7 @@ bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> h
       const u64 found = u64{heat[entry]} * kWaysOutPerFinding, left = heat[entry + words];
       all += found;
       if (found + left != 0) seen_[entry] = true;
-      if (found + left >= kFewest * kWaysOutPerFinding) places.push_back({found + left, code, i, left > found});
+      if (found + left >= u64{limits_.fewest} * kWaysOutPerFinding) places.push_back({found + left, code, i, left > found});
     }
   }
   std::ranges::sort(places, [](const Place& a, const Place& b) {

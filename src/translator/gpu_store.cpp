@@ -25,9 +25,10 @@ std::optional<StoredGpuCode> GpuStore::find() const {
   if (!contents) return std::nullopt;
   cache::Reader from(*contents);
   StoredGpuCode code;
-  u64 heads = 0, size = 0;
-  if (!from.get(code.words) || !from.get(code.rounds) || !from.get(heads) || !from.get(code.heads, heads) ||
-      !from.get(code.heat, heads) || !from.get(size) || !from.get(code.image, size) || !from.done()) {
+  u64 heads = 0, places = 0, size = 0;
+  if (!from.get(code.words) || !from.get(code.rounds) || !from.get(code.usual_float) || !from.get(heads) ||
+      !from.get(code.heads, heads) || !from.get(places) || !from.get(code.places, places) || !from.get(size) ||
+      !from.get(code.image, size) || !from.done()) {
     return std::nullopt;
   }
   if (heads == 0 || size == 0) return std::nullopt;
@@ -38,9 +39,11 @@ bool GpuStore::store(const StoredGpuCode& code) const {
   cache::Writer to;
   to.put(code.words);
   to.put(code.rounds);
+  to.put(code.usual_float);
   to.put(static_cast<u64>(code.heads.size()));
   to.put(code.heads.data(), code.heads.size() * sizeof(GpuHead));
-  to.put(code.heat.data(), code.heat.size() * sizeof(u32));
+  to.put(static_cast<u64>(code.places.size()));
+  to.put(code.places.data(), code.places.size() * sizeof(StoredGpuCode::Place));
   to.put(static_cast<u64>(code.image.size()));
   to.put(code.image.data(), code.image.size());
   return folder_.store(name(), std::as_bytes(std::span(key_)), to.bytes(), kLimits);

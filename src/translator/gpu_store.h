@@ -12,8 +12,13 @@
 namespace kvrm::translator {
 
 struct StoredGpuCode {
+  // A word at which lanes were found, and how often.
+  struct Place {
+    u32 entry, heat;
+  };
   std::vector<GpuHead> heads;  // in the order of the image's table
-  std::vector<u32> heat;       // how often lanes were found at each
+  std::vector<Place> places;   // all of them: they also say which code runs at all
+  u32 usual_float = 0;         // as GpuTranslator::choose() was told
   u64 words = 0;               // of guest code, with repetitions
   u32 rounds = 0;              // how often the lanes were looked at
   std::vector<std::byte> image;

@@ -18,6 +18,7 @@ struct SharedCode {
 };
 
 struct GpuLimits {
+  u32 fewest = 4;  // findings that make a place worth it
   u32 blocks = 48, words = 256, calls = 3;  // of a region
   u32 regions = 96, regions_a_round = 12;
   u32 smallest_share = 500;  // a place with less than one in so many findings is not worth a region

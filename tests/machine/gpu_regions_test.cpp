@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -15,23 +14,6 @@ namespace fs = std::filesystem;
 using device::cuda::GpuPointer;
 using device::cuda::LaneSet;
 using std::chrono::milliseconds;
-
-TEST(GpuRounds, TakeTheHottestPlaces) {
-  GpuRounds rounds;
-  rounds.places = 2;
-  rounds.apart = 1;
-  rounds.threshold = 3;
-  const std::vector<u32> heat{0, 2, 10, 0, 30, 10, 3, 0};
-  EXPECT_EQ(rounds.chosen(heat, 0), (std::vector<u32>{0, 0, 10, 0, 30, 0, 0, 0})) << "two, in the first look";
-  EXPECT_EQ(rounds.chosen(heat, 1), (std::vector<u32>{0, 0, 10, 0, 30, 10, 3, 0}));
-  rounds.covered = 0.5;
-  EXPECT_EQ(rounds.chosen(heat, 1), (std::vector<u32>{0, 0, 0, 0, 30, 0, 0, 0})) << "that is half of it";
-  rounds.apart = 3;
-  rounds.covered = 1;
-  EXPECT_EQ(rounds.chosen(heat, 0), (std::vector<u32>{0, 0, 0, 0, 30, 0, 0, 0})) << "the others are near";
-  EXPECT_EQ(rounds.chosen({0, 0, 0}, 1), (std::vector<u32>{0, 0, 0}));
-  EXPECT_EQ(GpuRounds::eager().chosen({1, 0, 5}, 0), (std::vector<u32>{1, 0, 5}));
-}
 
 TEST(GpuRounds, GrowLonger) {
   const GpuRounds rounds;
@@ -53,6 +35,7 @@ class Target final : public RegionTarget {
   explicit Target(Device& device) : device_(device) {}
   bool alone() const override { return device_.alone; }
   Result<std::vector<u32>> heat() override { return device_.heat; }
+  Result<bool> usual_float() override { return false; }
   Result<std::vector<std::byte>> link(const std::string& ptx) override {
     ++device_.links;
     if (device_.links_fail) return Error{"the driver is too old"};
@@ -184,6 +167,17 @@ TEST_F(RegionsOfAGpu, OfAProgramThatEndedSoonAreAddedTo) {
   ASSERT_EQ(device_.regions.size(), 2u) << "the old one and the new one";
 }
 
+TEST_F(RegionsOfAGpu, ThatWereLookedAtOftenEnoughNeedOneLaunch) {
+  GpuRegions first(settings());
+  ASSERT_TRUE(begin(first));
+  device_.heat[0] = 100;
+  for (u32 i = 0; i < GpuRounds().enough; ++i) pause(first);
+  EXPECT_NE(first.next(milliseconds(0)).time, milliseconds(0)) << "it goes on looking";
+  GpuRegions again(settings());
+  ASSERT_TRUE(begin(again));
+  EXPECT_EQ(again.next(milliseconds(0)).time, milliseconds(0));
+}
+
 TEST_F(RegionsOfAGpu, AreKeptForExactlyTheirProgram) {
   GpuRegions first(settings());
   ASSERT_TRUE(begin(first));
@@ -289,14 +283,14 @@ TEST_F(RegionsOfAGpu, TheBudgetEndsIt) {
 
 TEST_F(RegionsOfAGpu, APlaceMustBeHot) {
   auto cold = settings();
-  cold.rounds.threshold = 101;
+  cold.rounds.fewest = 101;
   GpuRegions regions(cold);
   ASSERT_TRUE(begin(regions));
   device_.heat[0] = 100;
   pause(regions);
   EXPECT_EQ(device_.links, 0u);
   auto warm = settings();
-  warm.rounds.threshold = 1;
+  warm.rounds.fewest = 1;
   GpuRegions once(warm);
   ASSERT_TRUE(begin(once));
   device_.heat[0] = 1;

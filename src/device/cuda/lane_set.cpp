@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "device/cuda/remote_memory.h"
+#include "semantics/float_format.h"
 
 namespace kvrm::device::cuda {
 namespace {
@@ -316,6 +317,20 @@ Result<std::vector<u32>> LaneSet::heat() {
   if (auto done = stream_.fill(heat_.address(), 0, bytes); !done) return done.error();
   if (auto done = stream_.wait(); !done) return done.error();
   return counts;
+}
+
+Result<bool> LaneSet::usual_float() const {
+  constexpr u32 kFew = 32;
+  const u32 count = std::min(kFew, plan_.lanes);
+  std::vector<WholeCpu> registers(count);
+  for (u32 i = 0; i < count; ++i) {
+    const DeviceAddress from = lanes_.address() + i * sizeof(lanes::Lane) + offsetof(lanes::Lane, registers);
+    if (auto done = stream_.download(&registers[i], from, sizeof(WholeCpu)); !done) return done.error();
+  }
+  if (auto done = stream_.wait(); !done) return done.error();
+  const auto usual = std::ranges::count_if(
+      registers, [](const WholeCpu& cpu) { return cpu.fpcr == 0 && (cpu.fpsr & semantics::kInexact) != 0; });
+  return 2 * usual > count;
 }
 
 bool LaneSet::drain_output(u64 until) {

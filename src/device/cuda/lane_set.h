@@ -77,6 +77,8 @@ class LaneSet {
   Result<void> take_regions(GpuPointer gpu, std::span<const Region> regions);
   // How often lanes were found at each word of the images since the last time; counts from the first call on.
   Result<std::vector<u32>> heat();
+  // Whether FPCR is zero and inexact sticky in most lanes, as far as a few of them tell; between launches.
+  Result<bool> usual_float() const;
   bool alone() const { return group_shift_ == 0; }
 
   // Of a job, or of a lane after a launch with orders.
