@@ -44,6 +44,9 @@ class Machine {
   // A raw machine: bytes at an address, pages mapped readable, writable and executable where none are yet. With
   // Options::common_memory any lane stands for all, and the map cannot change once a lane has run.
   Result<void> load(std::span<const std::byte> bytes, std::uint64_t address, unsigned lane = 0);
+  // Code that all lanes have in common, readable and executable only, from a page boundary on. It is kept once, and on
+  // a GPU lanes that stand at the same place run it together, which they cannot do with code of their own.
+  Result<void> load_code(std::span<const std::byte> bytes, std::uint64_t address);
   Result<void> map(std::uint64_t address, std::uint64_t size, std::uint32_t protection, unsigned lane = 0);
   Result<void> protect(std::uint64_t address, std::uint64_t size, std::uint32_t protection, unsigned lane = 0);
   Result<void> unmap(std::uint64_t address, std::uint64_t size, unsigned lane = 0);

@@ -308,6 +308,15 @@ void bind_memory(nb::class_<Guarded>& type) {
           nb::sig("def load(self, data: typing_extensions.Buffer, address: int, lane: int | None = None) -> None"),
           "Bytes at an address, in one lane or in all; pages that are not there are mapped rwx.")
       .def(
+          "load_code",
+          [](Guarded& g, const nb::object& data, std::uint64_t address) {
+            const BytesOf bytes(data);
+            unwrap(g.idle().load_code(bytes.bytes(), address));
+          },
+          nb::arg("data"), nb::arg("address"),
+          nb::sig("def load_code(self, data: typing_extensions.Buffer, address: int) -> None"),
+          "Code for all lanes, kept once, read-only, from a page boundary on. On a GPU lanes run it together.")
+      .def(
           "write",
           [](Guarded& g, std::uint64_t address, const nb::object& data, Lane lane) {
             const BytesOf bytes(data);

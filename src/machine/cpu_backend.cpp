@@ -30,9 +30,9 @@ std::shared_ptr<translator::Translator> make_translator(const Options& options, 
   if (settings.threshold == 0) {
     // What is translated before anybody knows whether it pays is kept small, and not kept at all.
     settings.limits = {8, 64, 2};
-  } else if (dispatching.mode() != dispatch::Mode::kNeural) {
-    // What is on disk was made as the table says; a network decides anew.
+  } else {
     settings.folder = cache::Folder::of_user();
+    settings.router = dispatching.decides();
   }
   return translator::Translator::create(settings, error);
 }

@@ -316,18 +316,27 @@ Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results,
     at(i).asked_for = false;
     (void)resting(i);
   }
+  std::vector<Cpu> changed;  // of the lanes before this one, without a gap
+  const auto send_changed = [&](unsigned end) {
+    auto sent = set_->set_registers(first + end - static_cast<unsigned>(changed.size()), changed);
+    changed.clear();
+    return sent;
+  };
   for (unsigned i = 0; i < results.size(); ++i) {
     Lane& lane = at(first + i);
+    if (!lane.ended && lane.begun && lane.asked_for) {
+      changed.push_back(lane.cpu);
+    } else if (auto sent = send_changed(i); !sent) {
+      return sent;
+    }
     if (lane.ended) continue;
     ++alive;
     orders[first + i] = lane.begun ? lanes::Order::kGoOn : lanes::Order::kBegin;
-    if (lane.begun && lane.asked_for) {
-      if (auto set = set_->set_registers(first + i, lane.cpu); !set) return set;
-    }
     lane.begun = true;
     (void)resting(first + i);
     lane.options.cancel = &control.cancel;
   }
+  if (auto sent = send_changed(static_cast<unsigned>(results.size())); !sent) return sent;
   control.progress.lanes_alive.fetch_add(alive, std::memory_order_relaxed);
   Growth growth(control.progress.instructions);
   std::mutex hook_mutex;

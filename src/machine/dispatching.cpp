@@ -50,6 +50,8 @@ Result<Dispatching> Dispatching::create(const Options& options) {
   return result;
 }
 
+std::string Dispatching::decides() const { return mode_ == dispatch::Mode::kNeural ? facts_.weights : "table"; }
+
 DispatchStatistics Dispatching::statistics(const dispatch::Counts& counts) const {
   DispatchStatistics result = facts_;
   for (u32 i = 0; i < dispatch::kClasses; ++i) {

@@ -19,6 +19,8 @@ class Dispatching {
   dispatch::Mode mode() const { return mode_; }
   const neural::DispatchNetwork* network() const { return network_.get(); }
   bool every() const { return facts_.every; }
+  // Whose word counts: "table", or the network with its checksum.
+  std::string decides() const;
   // What the statistics say, with these counts.
   DispatchStatistics statistics(const dispatch::Counts& counts) const;
 

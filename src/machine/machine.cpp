@@ -69,6 +69,21 @@ Result<void> Machine::load(std::span<const std::byte> bytes, std::uint64_t addre
   return write(address, bytes, lane);
 }
 
+Result<void> Machine::load_code(std::span<const std::byte> bytes, std::uint64_t address) {
+  if (bytes.empty()) return {};
+  if (auto may = parts_->may_map(); !may) return may;
+  const auto range = pages_of(address, bytes.size());
+  if (!range || range->start != address) return bad_range("load code", address, bytes.size());
+  const auto image =
+      std::make_shared<const memory::Image>(std::span(reinterpret_cast<const u8*>(bytes.data()), bytes.size()));
+  const unsigned spaces = parts_->common_memory ? 1 : lanes();
+  for (unsigned lane = 0; lane < spaces; ++lane) {
+    if (!parts_->memory(lane).map_image(address, range->size, memory::kRead | memory::kExecute, image, 0))
+      return bad_range("load code", address, bytes.size());
+  }
+  return {};
+}
+
 Result<void> Machine::map(std::uint64_t address, std::uint64_t size, std::uint32_t protection, unsigned lane) {
   if (auto may = parts_->may_map(); !may) return may;
   const auto range = pages_of(address, size);

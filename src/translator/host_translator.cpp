@@ -25,7 +25,7 @@ struct Request {
 class HostTranslator final : public Translator {
  public:
   explicit HostTranslator(const Settings& settings)
-      : Translator(settings), store_(settings.folder, store_key(settings.limits)) {}
+      : Translator(settings), store_(settings.folder, store_key(settings)) {}
 
   ~HostTranslator() override {
     {
@@ -194,10 +194,11 @@ class HostTranslator final : public Translator {
     }
   }
 
-  static std::string store_key(const PlanLimits& limits) {
+  static std::string store_key(const Settings& settings) {
+    const PlanLimits& limits = settings.limits;
     return HostCompiler::target_name() + " rows " + std::string(rows_version()) + " blocks " +
            std::to_string(limits.blocks) + " words " + std::to_string(limits.words) + " calls " +
-           std::to_string(limits.calls);
+           std::to_string(limits.calls) + " router " + settings.router;
   }
 
   std::unique_ptr<HostCompiler> compiler_;

@@ -19,6 +19,7 @@ struct Settings {
   double budget_seconds = 1e9;  // of compiling
   PlanLimits limits;
   cache::Folder folder;  // where regions are kept; none: nowhere
+  std::string router;    // who says what words are; regions are kept for each apart
 };
 
 struct Counts {

@@ -130,6 +130,13 @@ Code cuMemcpyHtoDAsync_v2(DeviceAddress to, const void* from, std::size_t bytes,
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return with_context(Code::kSuccess);
 }
+Code cuMemcpy2DAsync_v2(const RowCopy* copy, StreamHandle) {
+  for (std::size_t row = 0; row < copy->height; ++row) {
+    std::memcpy(reinterpret_cast<void*>(copy->to_device + row * copy->to_pitch),
+                static_cast<const char*>(copy->from_host) + row * copy->from_pitch, copy->width);
+  }
+  return with_context(Code::kSuccess);
+}
 Code cuMemcpyDtoHAsync_v2(void* to, DeviceAddress from, std::size_t bytes, StreamHandle) {
   std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
   return with_context(Code::kSuccess);

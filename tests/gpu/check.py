@@ -118,6 +118,7 @@ def run_all(options, tools):
         status = run_side_by_side(side_by_side, options.timeout)
         failed += status != 0
         table.append(f"{name:<24}{time.monotonic() - began:>8.1f} s  {'passed' if status == 0 else f'FAILED ({status})'}")
+        print(table[-1], flush=True)
     if table:
         table.append(f"{'all':<24}{time.monotonic() - start:>8.1f} s  {f'{failed} failed' if failed else 'passed'}")
     print("\n".join(table))

@@ -29,6 +29,28 @@ TEST(Machine, CountsDownALoop) {
   EXPECT_EQ(machine.statistics().instructions, 2u + 3 * 10);  // BRK does not retire
 }
 
+TEST(Machine, CodeOfAllLanesIsKeptOnceAndCannotBeWritten) {
+  Options options;
+  options.lanes = 3;
+  auto made = Machine::create(options);
+  ASSERT_TRUE(made);
+  Machine& machine = *made;
+  const std::uint32_t words[] = {add_imm(1, 1, 5), str_w(1, 2), brk(0)};
+  ASSERT_TRUE(machine.load_code(std::as_bytes(std::span(words)), kCode));
+  EXPECT_FALSE(machine.load_code(std::as_bytes(std::span(words)), kCode + 4));  // not a page boundary
+  for (unsigned lane = 0; lane < 3; ++lane) {
+    machine.set_pc(kCode, lane);
+    machine.set_x(1, lane, lane);
+    machine.set_x(2, kCode + 0x100, lane);
+  }
+  const std::vector<Stop> stops = machine.run_all();
+  for (unsigned lane = 0; lane < 3; ++lane) {
+    EXPECT_EQ(stops[lane].reason, StopReason::kFault);
+    EXPECT_EQ(stops[lane].fault, FaultKind::kPermission);
+    EXPECT_EQ(machine.x(1, lane), 5u + lane);
+  }
+}
+
 TEST(Machine, StopReasons) {
   EXPECT_EQ(machine_with({hlt(3)}).run().reason, StopReason::kHalt);
   EXPECT_EQ(machine_with({svc(9)}).run().reason, StopReason::kSystemCall);

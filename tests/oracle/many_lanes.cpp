@@ -110,11 +110,12 @@ std::string ManyLanes::prepare(const Memory& memory) {
   std::array<uint32_t, std::size(kPlace) + std::size(kCheck)> code;
   std::copy(std::begin(kPlace), std::end(kPlace), code.begin());
   std::copy(std::begin(kCheck), std::end(kCheck), code.begin() + std::size(kPlace));
+  auto shared = machine_.load_code(std::as_bytes(std::span(code)), kCodeBase);
+  if (shared) shared = machine_.load_code(memory, kBeforeBase);  // only ever read
+  if (!shared) return shared.error().message;
   for (unsigned lane = 0; lane < machine_.lanes(); ++lane) {
     if (std::string error = make_world(machine_, lane, memory); !error.empty()) return error;
-    auto done = machine_.load(std::as_bytes(std::span(code)), kCodeBase, lane);
-    if (done) done = machine_.map(kNotesBase, ORACLE_PAGE, kProtectRead | kProtectWrite, lane);
-    if (done) done = machine_.load(memory, kBeforeBase, lane);
+    auto done = machine_.map(kNotesBase, ORACLE_PAGE, kProtectRead | kProtectWrite, lane);
     if (!done) return done.error().message;
     machine_.set_pc(kCodeBase + sizeof kPlace - 4, lane);  // a BRK, for lanes without a case
   }

@@ -26,6 +26,17 @@ def test_runs_a_program(machine):
     assert machine.get_x(0, lane=1) == 0, "only lane 0 was run"
 
 
+def test_code_of_all_lanes(device):
+    machine = kvrm.Machine(device=device, lanes=40)
+    machine.load_code(program(add(0, 0, 7), hlt(1)), BASE)
+    machine.pc = BASE
+    machine.x = np.arange(40, dtype=np.uint64)[:, None] * np.ones(31, dtype=np.uint64)
+    assert {stop.reason for stop in machine.run_all()} == {"halt"}
+    assert machine.x[:, 0].tolist() == [lane + 7 for lane in range(40)]
+    with pytest.raises(kvrm.Error, match="load code"):
+        machine.load_code(program(hlt(1)), BASE + 4)
+
+
 def test_registers_are_arrays_over_all_lanes(machine):
     assert machine.lanes == len(machine) == 3
     assert machine.x.shape == (3, 31) and machine.x.dtype == np.uint64

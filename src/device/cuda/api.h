@@ -98,6 +98,24 @@ using StreamHandle = struct CUstream_st*;
 using EventHandle = struct CUevent_st*;
 using LinkHandle = struct CUlinkState_st*;
 
+// CUDA_MEMCPY2D: rows with a distance between them.
+struct RowCopy {
+  std::size_t from_x, from_y;
+  unsigned from_kind;  // 1: host, 2: device
+  const void* from_host;
+  DeviceAddress from_device;
+  void* from_array;
+  std::size_t from_pitch;
+  std::size_t to_x, to_y;
+  unsigned to_kind;
+  void* to_host;
+  DeviceAddress to_device;
+  void* to_array;
+  std::size_t to_pitch;
+  std::size_t width, height;
+};
+static_assert(sizeof(RowCopy) == 128);
+
 // Every call: its name in the library, which carries the version of its parameters, and the parameters.
 #define KVRM_CUDA_CALLS(X)                                                                                             \
   X(cuInit, unsigned flags)                                                                                            \
@@ -122,6 +140,7 @@ using LinkHandle = struct CUlinkState_st*;
   X(cuMemcpyHtoDAsync_v2, DeviceAddress to, const void* from, std::size_t bytes, StreamHandle stream)                  \
   X(cuMemcpyDtoHAsync_v2, void* to, DeviceAddress from, std::size_t bytes, StreamHandle stream)                        \
   X(cuMemcpyDtoDAsync_v2, DeviceAddress to, DeviceAddress from, std::size_t bytes, StreamHandle stream)                \
+  X(cuMemcpy2DAsync_v2, const RowCopy* copy, StreamHandle stream)                                                      \
   X(cuMemsetD8Async, DeviceAddress to, unsigned char value, std::size_t count, StreamHandle stream)                    \
   X(cuStreamCreate, StreamHandle* stream, unsigned flags)                                                              \
   X(cuStreamDestroy_v2, StreamHandle stream)                                                                           \

@@ -492,8 +492,11 @@ Result<void> LaneSet::with_memory(u32 lane, const std::function<void(memory::Gue
   return stream_.wait();
 }
 
-Result<void> LaneSet::set_registers(u32 lane, const Cpu& cpu) {
-  return upload(lanes_.address() + lane * sizeof(lanes::Lane) + offsetof(lanes::Lane, registers), &cpu, sizeof(cpu));
+Result<void> LaneSet::set_registers(u32 first, std::span<const Cpu> cpus) {
+  const DeviceAddress to = lanes_.address() + first * sizeof(lanes::Lane) + offsetof(lanes::Lane, registers);
+  if (auto done = copies_.upload_rows(to, sizeof(lanes::Lane), cpus.data(), sizeof(Cpu), cpus.size()); !done)
+    return done;
+  return copies_.wait();
 }
 
 }  // namespace kvrm::device::cuda

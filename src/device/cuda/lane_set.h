@@ -87,9 +87,9 @@ class LaneSet {
   // Gives the output that is there to the hook; true if that was everything before this position.
   bool drain_output(u64 until = 0);
 
-  // A lane's memory and registers between launches.
+  // A lane's memory between launches, and the registers of neighbouring lanes.
   Result<void> with_memory(u32 lane, const std::function<void(memory::GuestMemory&)>& work);
-  Result<void> set_registers(u32 lane, const Cpu& cpu);
+  Result<void> set_registers(u32 first, std::span<const Cpu> cpus);
 
   u64 launches() const { return launches_; }
   const ServiceStatistics& calls() const { return calls_; }

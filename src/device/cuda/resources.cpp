@@ -111,6 +111,21 @@ Result<void> Stream::upload(DeviceAddress to, const void* from, std::size_t byte
   return context_->attempt("copying to the GPU", &Api::cuMemcpyHtoDAsync_v2, to, from, bytes, handle_);
 }
 
+Result<void> Stream::upload_rows(DeviceAddress to, std::size_t pitch, const void* from, std::size_t width,
+                                 std::size_t rows) const {
+  if (rows == 0) return {};
+  constexpr unsigned kHost = 1, kDevice = 2;
+  RowCopy copy{};
+  copy.from_kind = kHost;
+  copy.from_host = from;
+  copy.from_pitch = copy.width = width;
+  copy.to_kind = kDevice;
+  copy.to_device = to;
+  copy.to_pitch = pitch;
+  copy.height = rows;
+  return context_->attempt("copying to the GPU", &Api::cuMemcpy2DAsync_v2, &copy, handle_);
+}
+
 Result<void> Stream::download(void* to, DeviceAddress from, std::size_t bytes) const {
   if (bytes == 0) return {};
   return context_->attempt("copying from the GPU", &Api::cuMemcpyDtoHAsync_v2, to, from, bytes, handle_);
