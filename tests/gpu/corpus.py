@@ -59,9 +59,11 @@ def command_line(entry):
     return " ".join(words)
 
 
-def engine_options(engine):
-    """kvrm's. What is translated is translated as soon as possible, and nothing of it is kept."""
-    return {None: [], "jit": ["--engine", "jit", "--jit-threshold", "0"]}.get(engine, ["--engine", engine])
+def engine_options(engine, device):
+    """kvrm's. On a GPU hot code is translated as soon as possible, and nothing of it is kept; on the CPU that would be all
+    code there is, which takes long."""
+    soon = ["--jit-threshold", "0"] if engine == "jit" and device == "cuda" else []
+    return ["--engine", engine, *soon] if engine else []
 
 
 def alone(kvrm, device, folder, entry, engine=None):
@@ -69,7 +71,7 @@ def alone(kvrm, device, folder, entry, engine=None):
     roots = {"shared": " --root root", "own": " --root $(mktemp -d)"}
     root = roots.get(entry.get("root"), "")
     nothing = "" if "stdin" in entry else " </dev/null"
-    how = " ".join(["--device", device, *engine_options(engine)])
+    how = " ".join(["--device", device, *engine_options(engine, device)])
     return f"cd {folder} && {kvrm} run {how}{root} --stats {command_line(entry)}{nothing}"
 
 

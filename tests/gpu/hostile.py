@@ -54,7 +54,7 @@ def hostile(index, count):
 
 def run(options, device, folder, entries):
     """Records in order; a fleet that does not come to its end ends the test."""
-    more = ["--memory", options.memory, *corpus.engine_options(options.engine)]
+    more = ["--memory", options.memory, *corpus.engine_options(options.engine, device)]
     results, problems = corpus.run_fleet(
         options.kvrm, device, folder, entries, None, options.budget, options.timeout, options.lanes or options.jobs, more
     )

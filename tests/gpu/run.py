@@ -43,7 +43,7 @@ def check(options, folder):
     budget = 2 * max(entry["instructions"] for entry in entries) + 1_000_000
     results, problems = corpus.run_jobs(
         options.kvrm, options.device, folder, entries, budget, options.timeout, options.lanes,
-        corpus.engine_options(options.engine),
+        corpus.engine_options(options.engine, options.device),
     )
     failed = []
     for entry, result in zip(entries, results):

@@ -1,8 +1,9 @@
-// Prints what the translator makes of a few words: region_text ir|asm|time|ptx|ptx-alone HEAD WORD...   (numbers in
-// hexadecimal)
+// Prints what the translator makes of a few words, or how long it takes:
+// region_text ir|asm|time|ptx|ptx-alone|ptx-time HEAD WORD...   (numbers in hexadecimal)
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <string>
 #include <string_view>
 
 #include "translator/gpu_compiler.h"
@@ -11,7 +12,7 @@
 int main(int count, char** arguments) {
   using namespace kvrm;
   if (count < 4) {
-    std::fprintf(stderr, "region_text: ir|asm|time|ptx|ptx-alone HEAD WORD...\n");
+    std::fprintf(stderr, "region_text: ir|asm|time|ptx|ptx-alone|ptx-time HEAD WORD...\n");
     return 2;
   }
   const std::string_view what = arguments[1];
@@ -36,6 +37,14 @@ int main(int count, char** arguments) {
       std::fprintf(stderr, "region_text: %s\n", error.c_str());
       return 1;
     }
+    for (int round = 0; what == "ptx-time" && round < 5; ++round) {
+      const translator::GpuRegion region{plan, "region_" + std::to_string(round)};  // each is made once
+      const std::clock_t begin = std::clock();
+      const auto code = compiler->compile({&region, 1}, true);
+      std::printf("%zu blocks, %u words: %.2f ms, %zu bytes\n", plan.blocks.size(), plan.words,
+                  static_cast<double>(std::clock() - begin) * 1000 / CLOCKS_PER_SEC, code.ptx.size());
+    }
+    if (what == "ptx-time") return 0;
     const translator::GpuRegion region{plan, "region"};
     std::fputs(compiler->compile({&region, 1}, what == "ptx-alone").ptx.c_str(), stdout);
     return 0;
