@@ -12,7 +12,9 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <array>
 #include <atomic>
+#include <cstdio>
 #include <map>
 #include <mutex>
 #include <set>
@@ -71,6 +73,22 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
   }
 }
 
+// ptxas makes of a signed field of 64 bits a compare, and of two shifts two shifts. LLVM always chooses the former.
+void split_signed_fields(std::string& text) {
+  constexpr std::string_view kField = "bfe.s64";
+  for (std::size_t at = text.find(kField); at != std::string::npos; at = text.find(kField, at + kField.size())) {
+    int to = 0, from = 0, used = 0;
+    unsigned first = 0, bits = 0;
+    if (std::sscanf(&text[at], "bfe.s64 %%rd%d, %%rd%d, %u, %u;%n", &to, &from, &first, &bits, &used) != 4 ||
+        used == 0 || bits == 0 || first + bits > 64)
+      continue;
+    std::array<char, 128> shifts{};
+    std::snprintf(shifts.data(), shifts.size(), "shl.b64 \t%%rd%d, %%rd%d, %u;\n\tshr.s64 \t%%rd%d, %%rd%d, %u;", to,
+                  from, 64 - first - bits, to, to, 64 - bits);
+    text.replace(at, static_cast<std::size_t>(used), shifts.data());
+  }
+}
+
 // The text of one region; empty if it could not be made.
 struct Piece {
   std::string text;
@@ -107,6 +125,7 @@ class Workshop {
     piece.text = emitted(*module);
     // In the text that all pieces become, what they call is no more external.
     replace_all(piece.text, ".extern .func", ".visible .func");
+    split_signed_fields(piece.text);
     // A lane that is alone takes every branch together with all lanes there are. LLVM has no way to say it.
     if (alone) replace_all(piece.text, " bra \t", " bra.uni \t");
     return piece;
