@@ -186,15 +186,18 @@ class Sharing {
     return load(look_up.cache, index, offsetof(Translation, distance));
   }
 
-  // The address is made where it is used: there it is part of an instruction, and no register holds it in between.
-  void make_address_in(BasicBlock* block, const LookUp& look_up) {
+  // There the address is part of an instruction, and no register holds it in between.
+  void make_address_where_used(const LookUp& look_up) {
     if (look_up.address == look_up.base) return;
-    builder_.SetInsertPoint(block, block->getFirstInsertionPt());
-    Value* here = at(look_up, look_up.first);
-    look_up.address->replaceUsesWithIf(here, [&](const llvm::Use& use) {
-      const auto* user = llvm::cast<llvm::Instruction>(use.getUser());
-      return user->getParent() == block && !llvm::isa<llvm::PHINode>(user);
-    });
+    for (BasicBlock* block : {look_up.hit, look_up.miss}) {
+      if (block->getSinglePredecessor() != look_up.block) continue;
+      builder_.SetInsertPoint(block, block->getFirstInsertionPt());
+      Value* here = at(look_up, look_up.first);
+      look_up.address->replaceUsesWithIf(here, [&](const llvm::Use& use) {
+        const auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+        return user->getParent() == block && !llvm::isa<llvm::PHINode>(user);
+      });
+    }
   }
 
   // Puts the look-up into a block of its own, out of the way. Its block has no end then, and `hit` begins with the phi
@@ -206,10 +209,9 @@ class Sharing {
   Apart take_apart(const LookUp& look_up) {
     BasicBlock* alone = new_block("alone");
     BasicBlock* found = new_block("found");
+    make_address_where_used(look_up);
     look_up.block->getTerminator()->eraseFromParent();
     look_up.miss->replacePhiUsesWith(look_up.block, alone);
-    make_address_in(look_up.hit, look_up);
-    make_address_in(look_up.miss, look_up);
     builder_.SetInsertPoint(alone);
     Value* distance = look_for(look_up, look_up.first, look_up.last, found, look_up.miss);
     builder_.CreateBr(look_up.hit);
