@@ -5,7 +5,7 @@
     bench/compare.py --a build/kvrm --b build/kvrm --b-options "--dispatch neural"
     bench/compare.py --a kvrm --b kvrm --b-options "--dispatch neural" --guests DIR --instructions 5e6
 
-Prints, per program, the median time of B over that of A, and the geometric mean: 1.02 means B is 2 % slower. With --guests
+Prints, per program, the median of B's time over A's in the rounds, and the geometric mean: 1.02 means B is 2 % slower. With --guests
 nothing is built and only the guests in that folder are run, so it works on a machine that has Python and kvrm alone.
 """
 
@@ -14,33 +14,10 @@ import json
 import math
 import os
 import pathlib
-import shlex
 import statistics
-import subprocess
 import sys
-import time
 
 import run
-
-
-class Guests:
-    """A folder of guests in the place of run.OUT, which has one for each machine."""
-
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder).absolute()
-
-    def __truediv__(self, machine):
-        return self.folder
-
-
-def timed(command):
-    """Wall seconds; a program may stop because it has run enough."""
-    began = time.perf_counter()
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, cwd=run.FILES)
-    seconds = time.perf_counter() - began
-    if done.returncode and not (done.returncode == 125 and b"stopped after" in done.stderr):
-        run.fail(f"exit status {done.returncode}: {shlex.join(command)}: {done.stderr.decode(errors='replace')[-300:]}")
-    return seconds
 
 
 def main():
@@ -58,7 +35,7 @@ def main():
     options = parser.parse_args()
 
     if options.guests:
-        packages, run.OUT, run.FILES = False, Guests(options.guests), os.getcwd()
+        packages, run.GUESTS, run.FILES = False, pathlib.Path(options.guests).absolute(), os.getcwd()
     else:
         packages = run.prepare()
     stop = f" --max-instructions {options.instructions}" if options.instructions else ""
@@ -73,8 +50,9 @@ def main():
         for round_number in range(options.rounds):
             run.note(f"{name}: round {round_number + 1} of {options.rounds}")
             for side in (0, 1) if round_number % 2 == 0 else (1, 0):
-                times[side].append(timed(commands[side][name]))
-        ratios[name] = statistics.median(times[1]) / statistics.median(times[0])
+                times[side].append(run.timed(commands[side][name], may_stop=bool(stop))[0])
+        # Runs next to each other are compared: a machine that others use changes its speed all the time.
+        ratios[name] = statistics.median(b / a for a, b in zip(*times))
         print(f"{name:20} {ratios[name]:.4f}", flush=True)
     if not ratios:
         sys.exit("compare: no such program")

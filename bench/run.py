@@ -35,11 +35,11 @@ SYSROOT = REPO / "build" / "arm64-sysroot"
 BUSYBOX = SYSROOT / "bin" / "busybox"
 BASH = SYSROOT / "bin" / "bash-static"
 FILES = OUT / "files"
+GUESTS = OUT / "arm64"
 QEMU = ["qemu-aarch64", "-cpu", "neoverse-n1"]
 TEXT_BYTES = {"gzip.txt": 2_000_000, "sha256sum.txt": 10_000_000}
 HELLO_RUNS = 20
 COLD_BUDGETS = (100_000_000, 1_000_000_000)
-STOPPED_BY_BUDGET = 125
 MOST_WARM_UPS = 8
 WORDS = "the lane engine device region proposal proof and of to in memory kernel machine branch".split()
 
@@ -109,7 +109,7 @@ def programs(options, packages):
     table = {}
     for part, guests in (("integer", INTEGER), ("numeric", NUMERIC)):
         for name, program, arguments in guests:
-            guest = [str(OUT / "arm64" / program), *arguments]
+            guest = [str(GUESTS / program), *arguments]
             native = [str(OUT / "native" / program), *arguments]
             table[name] = part, {"qemu": QEMU + guest, "kvrm": kvrm + guest, "native": native}
     for name, program, arguments in PACKAGED if packages else []:
@@ -120,35 +120,35 @@ def programs(options, packages):
     return {name: row for name, row in table.items() if row[0] in chosen and options.only in name}
 
 
-def timed(command, allowed=(0,)):
-    """(seconds, output digest); a program that fails ends the benchmark."""
+def timed(command, may_stop=False):
+    """(seconds, output digest); a program that fails ends the benchmark. It may stop because it has run enough."""
     began = time.perf_counter()
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, cwd=FILES)
     seconds = time.perf_counter() - began
-    if done.returncode not in allowed:
+    stopped = may_stop and done.returncode == 125 and b"stopped after" in done.stderr
+    if done.returncode and not stopped:
         last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or [""]
         fail(f"exit status {done.returncode}: {shlex.join(command)}: {last[0]}")
     return seconds, hashlib.sha256(done.stdout).hexdigest()
 
 
-def statistics_of(command):
-    """What kvrm counts on this program: one extra run with --stats=json."""
+def statistics_of(command, *names):
+    """What kvrm counts on this program, at least under these names: one extra run with --stats=json."""
     at = command.index("run") + 1
     command = command[:at] + ["--stats=json"] + command[at:]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, cwd=FILES)
     try:
         counted = json.loads(done.stderr.splitlines()[-1])
-        return counted["instructions"], fast_share(counted)
-    except (IndexError, KeyError, ValueError):
+    except (IndexError, ValueError):
+        counted = {}
+    if any(name not in counted for name in names):
         fail(f"no statistics from: {shlex.join(command)}")
+    return counted
 
 
 def is_warm(command):
     """Runs the program; whether every region it used came from the cache."""
-    at = command.index("run") + 1
-    command = command[:at] + ["--stats=json"] + command[at:]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, cwd=FILES)
-    counted = json.loads(done.stderr.splitlines()[-1])
+    counted = statistics_of(command, "regions", "cached_regions")
     return counted["regions"] == counted["cached_regions"]
 
 
@@ -168,7 +168,7 @@ def cold(options, commands):
     for command in (limited, auto):
         with tempfile.TemporaryDirectory(dir=OUT) as empty:
             os.environ["XDG_CACHE_HOME"] = empty
-            taken.append(timed(command, (0, STOPPED_BY_BUDGET))[0])
+            taken.append(timed(command, may_stop=True)[0])
     os.environ["XDG_CACHE_HOME"] = kept
     return taken
 
@@ -183,8 +183,9 @@ def measure(options, name, part, commands):
     for _ in range(MOST_WARM_UPS if options.translator else 0):
         if is_warm(commands["kvrm"]):
             break
-    instructions, share = statistics_of(commands["kvrm"])
-    result = {"name": name, "set": part, "commands": told, "instructions": instructions, "fp_fast_share": share}
+    counted = statistics_of(commands["kvrm"], "instructions")
+    result = {"name": name, "set": part, "commands": told}
+    result |= {"instructions": counted["instructions"], "fp_fast_share": fast_share(counted)}
     seconds = {key: [] for key, command in commands.items() if command}
     digests = set()
     cold_runs = []
@@ -210,7 +211,7 @@ def measure(options, name, part, commands):
 
 def measure_start(options):
     """Start-up: a static hello, in seconds."""
-    guest = str(OUT / "arm64" / "hello")
+    guest = str(GUESTS / "hello")
     commands = {
         "qemu": QEMU + [guest],
         "kvrm": [options.kvrm, "run", *shlex.split(options.kvrm_options), guest],

@@ -204,30 +204,22 @@ void bind_registers(nb::class_<Guarded>& type) {
               for (unsigned i = 0; i < 32; ++i) m.set_v(i, {from[2 * i], from[2 * i + 1]}, lane);
             });
           },
-          KVRM_ARRAY("v"), "V0 to V31 of every lane as (low, high) halves: lanes x 32 x 2. A copy, as x.")
-      .def_prop_rw(
-          "sp",
-          [](Guarded& g) { return gather(g, 1, [](Machine& m, unsigned l, auto& to) { to.push_back(m.sp(l)); }); },
-          [](Guarded& g, const nb::object& values) {
-            scatter(g, values, 1, [](Machine& m, unsigned lane, const std::uint64_t* from) { m.set_sp(*from, lane); });
-          },
-          KVRM_ARRAY("sp"), "The stack pointer of every lane. A copy, as x.")
-      .def_prop_rw(
-          "pc",
-          [](Guarded& g) { return gather(g, 1, [](Machine& m, unsigned l, auto& to) { to.push_back(m.pc(l)); }); },
-          [](Guarded& g, const nb::object& values) {
-            scatter(g, values, 1, [](Machine& m, unsigned lane, const std::uint64_t* from) { m.set_pc(*from, lane); });
-          },
-          KVRM_ARRAY("pc"), "The program counter of every lane. A copy, as x.")
-      .def_prop_rw(
-          "nzcv",
-          [](Guarded& g) { return gather(g, 1, [](Machine& m, unsigned l, auto& to) { to.push_back(m.nzcv(l)); }); },
-          [](Guarded& g, const nb::object& values) {
-            scatter(g, values, 1, [](Machine& m, unsigned lane, const std::uint64_t* from) {
-              m.set_nzcv(static_cast<std::uint32_t>(*from), lane);
-            });
-          },
-          KVRM_ARRAY("nzcv"), "The flags of every lane, in bits 31 to 28. A copy, as x.");
+          KVRM_ARRAY("v"), "V0 to V31 of every lane as (low, high) halves: lanes x 32 x 2. A copy, as x.");
+  // Registers of one word a lane.
+#define KVRM_WORD(name, what)                                                                                     \
+  def_prop_rw(                                                                                                    \
+      #name,                                                                                                      \
+      [](Guarded& g) { return gather(g, 1, [](Machine& m, unsigned l, auto& to) { to.push_back(m.name(l)); }); }, \
+      [](Guarded& g, const nb::object& values) {                                                                  \
+        scatter(g, values, 1, [](Machine& m, unsigned lane, const std::uint64_t* from) {                          \
+          m.set_##name(static_cast<decltype(m.name(lane))>(*from), lane);                                         \
+        });                                                                                                       \
+      },                                                                                                          \
+      KVRM_ARRAY(#name), what " A copy, as x.")
+  type.KVRM_WORD(sp, "The stack pointer of every lane.")
+      .KVRM_WORD(pc, "The program counter of every lane.")
+      .KVRM_WORD(nzcv, "The flags of every lane, in bits 31 to 28.");
+#undef KVRM_WORD
 #undef KVRM_ARRAY
   type.def(
           "get_x",

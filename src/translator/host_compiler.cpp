@@ -102,6 +102,15 @@ struct HostCompiler::Parts {
     optimise(*function, *target);
     return extract(*library, function);
   }
+
+  ObjectFile emitted(llvm::Module& module, llvm::CodeGenFileType kind) const {
+    llvm::SmallVector<char, 0> bytes;
+    llvm::raw_svector_ostream stream(bytes);
+    llvm::legacy::PassManager passes;
+    if (target->addPassesToEmitFile(passes, stream, nullptr, kind)) return {};
+    passes.run(module);
+    return {bytes.begin(), bytes.end()};
+  }
 };
 
 HostCompiler::HostCompiler(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -130,12 +139,7 @@ std::unique_ptr<HostCompiler> HostCompiler::create(std::string& error) {
 ObjectFile HostCompiler::compile(const Plan& plan, const std::string& name) {
   const auto module = parts_->optimised(plan, name);
   if (!module) return {};
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager passes;
-  if (parts_->target->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) return {};
-  passes.run(*module);
-  return {object.begin(), object.end()};
+  return parts_->emitted(*module, llvm::CodeGenFileType::ObjectFile);
 }
 
 std::unique_ptr<HostCode> HostCompiler::link(std::span<const char> object, const std::string& name) {
@@ -163,11 +167,7 @@ std::string HostCompiler::text_of(const Plan& plan, bool as_assembly) {
     module->print(stream, nullptr);
     return text;
   }
-  llvm::SmallVector<char, 0> text;
-  llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
-  if (parts_->target->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) return {};
-  passes.run(*module);
+  const ObjectFile text = parts_->emitted(*module, llvm::CodeGenFileType::AssemblyFile);
   return {text.begin(), text.end()};
 }
 

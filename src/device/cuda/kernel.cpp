@@ -14,34 +14,23 @@ static_assert(sizeof(memory::ResidentLane) + memory::kAloneGap +
                   memory::kAloneTranslations * sizeof(memory::LaneTranslation) <=
               32 * sizeof(memory::ResidentLane));
 
-// Some lanes of a warp that run together.
+// Lanes of a warp that run together: all of them, so that the mask is a constant and a vote one instruction, or some.
+template <bool kWhole>
 class LanesTogether {
  public:
   static constexpr bool kAlone = false;
-  static constexpr bool kOwnJumps = false;
+  static constexpr bool kOwnJumps = kWhole;
   KVRM_INLINE explicit LanesTogether(u32 mask) : mask_(mask) {}
-  KVRM_INLINE bool any(bool condition) const { return warp::any(mask_, condition); }
+  KVRM_INLINE bool any(bool condition) const { return warp::any(mask(), condition); }
   KVRM_INLINE bool agree(bool inside, u32 key) const {
     // All of them exchange keys, whatever they are going to say.
-    const u32 leading = warp::shuffle(mask_, key, static_cast<u32>(__builtin_ctz(mask_)));
-    return warp::all(mask_, inside && key == leading);
+    const u32 leading = warp::shuffle(mask(), key, static_cast<u32>(__builtin_ctz(mask())));
+    return warp::all(mask(), inside && key == leading);
   }
 
  private:
+  KVRM_INLINE u32 mask() const { return kWhole ? warp::kAll : mask_; }
   u32 mask_;
-};
-
-// All lanes of a warp: with a mask that is a constant, a vote is one instruction.
-class WholeWarp {
- public:
-  static constexpr bool kAlone = false;
-  static constexpr bool kOwnJumps = true;
-  KVRM_INLINE explicit WholeWarp(u32) {}
-  KVRM_INLINE bool any(bool condition) const { return warp::any(warp::kAll, condition); }
-  KVRM_INLINE bool agree(bool inside, u32 key) const {
-    const u32 leading = warp::shuffle(warp::kAll, key, 0);
-    return warp::all(warp::kAll, inside && key == leading);
-  }
 };
 
 class LaneAlone {
@@ -55,8 +44,8 @@ class LaneAlone {
 
 class GpuWarp {
  public:
-  using Together = LanesTogether;
-  using Whole = WholeWarp;
+  using Together = LanesTogether<false>;
+  using Whole = LanesTogether<true>;
   using Alone = LaneAlone;
 
   KVRM_INLINE explicit GpuWarp(u32 group_shift) : mask_(group_shift == 5 ? ~0u : (1u << (1u << group_shift)) - 1) {}
