@@ -205,6 +205,32 @@ TEST(TranslatedCode, PagesThatAreMappedAnewShowTheirNewCode) {
   }
 }
 
+// Regions that call each other through registers, in two pages: the ways out that look for a page themselves.
+TEST(TranslatedCode, RegionsInSeveralPages) {
+  constexpr std::uint32_t kBlrX9 = 0xd63f0000 | 9 << 5;
+  Words words = {kBlrX9, subs_imm(2, 2, 1), b_ne(-2), b(1024 - 3 + 2)};
+  words.resize(1024, kNop);
+  words.insert(words.end(), {add_imm(0, 0, 3), kRet, add_imm(0, 0, 1), movz(2, 50), b(-1028)});
+  Pair pair(words);
+  pair.both([](Machine& machine) {
+    machine.set_x(2, 50);
+    machine.set_x(9, kCode + 0x1000);
+  });
+  std::mt19937 random(1);
+  for (int i = 0; i < 100 && !testing::Test::HasFailure(); ++i) {
+    EXPECT_EQ(pair.run(i % 2 ? 1 + random() % 20 : 2040 + random() % 3000).reason, StopReason::kBudget);
+  }
+  EXPECT_GT(pair.jit().statistics().regions, 1u);
+  pair.both([](Machine& machine) {
+    const Words other = {add_imm(0, 0, 5)};
+    EXPECT_TRUE(machine.load(bytes_of(other), kCode + 0x1000).ok());
+  });
+  EXPECT_EQ(pair.run(10000).reason, StopReason::kBudget);
+  // An address that is none.
+  pair.both([](Machine& machine) { machine.set_x(9, kCode + 0x1002); });
+  EXPECT_EQ(pair.run(10000).reason, StopReason::kFault);
+}
+
 TEST(TranslatedCode, CancelEndsALoop) {
   for (const Engine engine : {Engine::kJit, Engine::kAuto}) {
     Machine machine = make(engine, {add_imm(0, 0, 1), b(-1)});
