@@ -1,4 +1,5 @@
-// Prints what the translator makes of a few words: region_text ir|asm|object HEAD WORD...   (numbers in hexadecimal)
+// Prints what the translator makes of a few words: region_text ir|asm|x86|time HEAD WORD...   (numbers in hexadecimal)
+// asm is for this processor, x86 for one that is the same everywhere.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -9,7 +10,7 @@
 int main(int count, char** arguments) {
   using namespace kvrm;
   if (count < 4) {
-    std::fprintf(stderr, "region_text: ir|asm|time HEAD WORD...\n");
+    std::fprintf(stderr, "region_text: ir|asm|x86|time HEAD WORD...\n");
     return 2;
   }
   const std::string_view what = arguments[1];
@@ -17,7 +18,7 @@ int main(int count, char** arguments) {
   std::vector<u32> words;
   for (int i = 3; i < count; ++i) words.push_back(static_cast<u32>(std::strtoul(arguments[i], nullptr, 16)));
   std::string error;
-  const auto compiler = translator::HostCompiler::create(error);
+  const auto compiler = translator::HostCompiler::create(error, what == "x86" ? "x86-64-v3" : "");
   if (!compiler) {
     std::fprintf(stderr, "region_text: %s\n", error.c_str());
     return 1;
@@ -42,6 +43,6 @@ int main(int count, char** arguments) {
     }
     return 0;
   }
-  std::fputs(compiler->text_of(plan, what == "asm").c_str(), stdout);
+  std::fputs(compiler->text_of(plan, what != "ir").c_str(), stdout);
   return 0;
 }
