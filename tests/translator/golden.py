@@ -16,7 +16,13 @@ GOLDEN = pathlib.Path(__file__).parent / "golden"
 CRC = "394000a0 52800101 4a000063 93400060 71000421 0a040000 4a430403 54ffff81 910004a5 eb0200bf 54fffec1"
 SUM = "b8404423 8b030000 f1000442 54ffffa1"  # of the words of an array
 COPY = "f8408423 f8008403 f1000442 54ffffa1"  # of words
-REGIONS = {"crc.ptx": ("ptx", CRC), "sum_alone.ptx": ("ptx-alone", SUM), "copy_alone.ptx": ("ptx-alone", COPY)}
+FIELD = "93452c20 8b000021 f1000442 54ffffa1"  # a signed field of a register, which are two shifts in PTX
+REGIONS = {
+    "crc.ptx": ("ptx", CRC),
+    "field.ptx": ("ptx", FIELD),
+    "sum_alone.ptx": ("ptx-alone", SUM),
+    "copy_alone.ptx": ("ptx-alone", COPY),
+}
 
 
 def main():
