@@ -78,8 +78,10 @@ std::string key_of(const Dispatching& dispatching, const device::cuda::Gpu& gpu)
   add("registers", device::cuda::kernel_registers());
   add("compute", static_cast<u64>(gpu.context->properties().compute()));
   add("driver", static_cast<u64>(gpu.context->properties().driver_version));
-  for (const u32 limit : {limits.blocks, limits.words, limits.calls, limits.regions, limits.regions_a_round})
+  for (const u32 limit :
+       {limits.blocks, limits.words, limits.calls, limits.regions, limits.regions_a_round, limits.smallest_share}) {
     add("limit", limit);
+  }
   add("dispatch", static_cast<u64>(dispatching.mode()));
   return key;
 }
@@ -121,7 +123,8 @@ std::string GpuRegions::key_now() const {
     hash = cache::content_hash(std::as_bytes(std::span(where)), hash);
     hash = cache::content_hash(std::as_bytes(code.words), hash);
   }
-  return settings_.key + " code " + std::to_string(hash) + (target_->alone() ? " alone" : " together");
+  return settings_.key + " code " + std::to_string(hash) + " counts " + std::to_string(counts_) +
+         (target_->alone() ? " alone" : " together");
 }
 
 Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector<translator::SharedCode> codes,
@@ -131,6 +134,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   images_ = std::move(images);
   auto counted = target_->heat();  // from now on
   if (!counted) return counted.error();
+  counts_ = counted->size();
   std::string key = key_now();
   if (key == key_) return linked_ ? take() : Result<void>();
   key_ = std::move(key);
@@ -194,9 +198,7 @@ bool GpuRegions::restart() {
     fail(problem);
     return false;
   }
-  u64 words = 0;
-  for (const auto& code : codes_) words = std::max<u64>(words, code.entry + code.words.size());
-  heat_.assign(2 * words, 0);  // findings, and ways out
+  heat_.assign(counts_, 0);  // findings, and ways out
   for (const auto& place : code_.places) {
     if (place.entry < heat_.size()) heat_[place.entry] = place.heat;
   }

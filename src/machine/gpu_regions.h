@@ -83,6 +83,7 @@ class GpuRegions {
   std::unique_ptr<translator::GpuTranslator> translator_;  // null until something is to be made
   translator::StoredGpuCode code_;
   device::cuda::GpuPointer linked_;
+  u64 counts_ = 0;  // how many the target has, twice the words of all images
   std::vector<u32> heat_;  // of all rounds
   u32 round_ = 0;
   u64 cached_ = 0;

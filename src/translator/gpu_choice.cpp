@@ -73,7 +73,8 @@ bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> h
       const u64 found = u64{heat[entry]} * kWaysOutPerFinding, left = heat[entry + words];
       all += found;
       if (found + left != 0) seen_[entry] = true;
-      if (found + left >= u64{limits_.fewest} * kWaysOutPerFinding) places.push_back({found + left, code, i, left > found});
+      if (found + left >= u64{limits_.fewest} * kWaysOutPerFinding)
+        places.push_back({found + left, code, i, left > found});
     }
   }
   std::ranges::sort(places, [](const Place& a, const Place& b) {

@@ -80,7 +80,8 @@ struct LinkedLaneMemory {
   KVRM_INLINE Trap find(Cpu& cpu, u64 address, Access access, u64 forbidden) {
     const u64 wanted = address & memory::kTagMask;
     const u64 asked = memory::kTagMask | forbidden;
-    if (sizeof(T) > 8 && sizeof(T) % 8 != 0) return Trap::kNotHere;
+    // Three elements of one, two or four bytes (LD3, ST3).
+    if (sizeof(T) % 8 != 0 && (sizeof(T) & (sizeof(T) - 1)) != 0) return Trap::kNotHere;
     if ((address & (memory::kPageSize - 1)) > memory::kPageSize - sizeof(T)) return Trap::kNotHere;
     if (is_other(address, forbidden) == 0) return Trap::kNone;
     memory::LaneTranslation& slot =

@@ -270,6 +270,37 @@ TEST(Kernel, TranslatedLoop) {
     }
   }
 }
+
+// A loop of accesses of all sizes, at addresses that move by odd numbers: across words within regions, across pages and
+// three elements at a time (LD3, ST3 of one byte, halfword, word) outside of them.
+TEST(Kernel, TranslatedAccessesAcrossWords) {
+  const auto image =
+      image_of({0xf94000a0, 0x784030a1, 0x8b010000, 0xf90000c0, 0x780090c0, 0xa9410ca2, 0xa90108c3, 0x3dc008a3,
+                0x3d800cc3, 0x0d402ca0, 0x0d0034c1, 0x0d4078a4, 0x0d0070c4, 0x4d40b0a4, 0x0d00b0c4, 0x4c4040b0,
+                0x4c0044d0, 0x910004a5, 0x91000cc6, 0xeb0700bf, 0x54fffd81, hlt(0)});
+  Random bytes(1);
+  std::vector<u8> contents(4 * kPageSize);
+  for (u8& byte : contents) byte = u8(bytes());
+  const auto data = std::make_shared<memory::Image>(contents);
+  const Build build = [&](u32 lane) {
+    Machine machine;
+    EXPECT_TRUE(machine.space->map_image(kProgram, image->padded_size(), memory::kRead | memory::kExecute, image, 0));
+    EXPECT_TRUE(machine.space->map_image(kDataAt, contents.size(), memory::kRead | memory::kWrite, data, 0));
+    machine.cpu.x[5] = kDataAt + kPageSize - 100 + lane;
+    machine.cpu.x[6] = kDataAt + 3 * kPageSize - 300 - lane;
+    machine.cpu.x[7] = machine.cpu.x[5] + 200;
+    machine.cpu.pc = kProgram;
+    return machine;
+  };
+  const MakeRegions regions = [](Random&, const cuda::StartSet::SharedCode& code, bool alone) {
+    return translate(code, alone, {0, 9, 10, 11, 12, 13, 14, 15}, [] { return translator::PlanLimits{}; }, false);
+  };
+  for (const u32 shift : {0u, 2u, 5u}) {
+    retired_in_regions = 0;
+    compare({.group_shift = shift, .groups = 2}, {}, build, 100000, 7 + shift, regions);
+    EXPECT_GT(retired_in_regions, (u64{2} << shift) * 2000) << shift;
+  }
+}
 #endif
 
 // A network routes the words, once or whenever they run: the lanes end as the table's do on the CPU.

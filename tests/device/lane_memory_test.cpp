@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <thread>
 
 #include "lane_guest_memory.h"
@@ -181,6 +182,98 @@ TEST(LaneMemory, NoTablesIsOutOfMemory) {
   EXPECT_EQ(group[0].lane().read_slow(6 * far, &value, 8).trap, Trap::kOutOfMemory);
   group[0].unmap(0, 8 * far);
   EXPECT_EQ(world.frames_in_use(), 0u);
+}
+
+// Accesses that lie across words, against plain bytes. Each lane of a group has three pages; what is written to the one
+// in the middle must be there, and nothing else may change, in no page and for no lane.
+class AcrossWords {
+ public:
+  explicit AcrossWords(u32 group_shift)
+      : world_({.group_shift = group_shift, .groups = 1, .frames = 8, .tables = 4, .directory_slots = 4}),
+        group_(world_, 0, 8),
+        random_(group_shift + 1) {
+    for (u32 lane = 0; lane < 1u << group_shift; ++lane) {
+      bytes_.emplace_back(kPages * kPageSize);
+      for (u8& byte : bytes_.back()) byte = u8(random_());
+      EXPECT_TRUE(group_[lane].map(kBase, kPages * kPageSize, kRead | kWrite));
+      EXPECT_TRUE(group_[lane].write(kBase, bytes_.back().data(), kPages * kPageSize));
+      const auto found = group_[lane].lane().resolve(kBase + kPageSize, Access::kWrite);
+      EXPECT_EQ(found.trap, Trap::kNone);
+      EXPECT_EQ(found.page & 7, group_shift);
+      pages_.push_back(found.page);
+    }
+  }
+
+  // What fits at the offset is read and then written.
+  template <class T>
+  void access(u64 offset) {
+    if (offset + sizeof(T) > kPageSize) return;
+    const u32 lane = next_lane();
+    u8* const here = bytes_[lane].data() + kPageSize + offset;
+    T value = memory::detail::get_anywhere<T>(pages_[lane], offset);
+    ASSERT_EQ(std::memcmp(&value, here, sizeof(T)), 0) << sizeof(T) << " bytes from " << offset;
+    for (u32 i = 0; i < sizeof(T); ++i) here[i] = u8(random_());
+    std::memcpy(&value, here, sizeof(T));
+    memory::detail::put_anywhere<T>(pages_[lane], offset, value);
+    ASSERT_TRUE(is_right()) << sizeof(T) << " bytes to " << offset;
+  }
+  // The same with one word's functions, for any size up to 8.
+  void access_part(u64 offset, u32 size) {
+    if (offset + size > kPageSize) return;
+    const u32 lane = next_lane();
+    u8* const here = bytes_[lane].data() + kPageSize + offset;
+    const u64 seen = memory::detail::get_across(pages_[lane], offset, size);
+    ASSERT_EQ(std::memcmp(&seen, here, size), 0) << size << " bytes from " << offset;
+    const u64 value = random_();  // only its low bytes are written
+    std::memcpy(here, &value, size);
+    memory::detail::put_across(pages_[lane], offset, size, value);
+    ASSERT_TRUE(is_right()) << size << " bytes to " << offset;
+  }
+
+ private:
+  static constexpr u64 kPages = 3;
+
+  u32 next_lane() { return u32(below(random_, pages_.size())); }
+  bool is_right() {
+    std::vector<u8> now(kPages * kPageSize);
+    for (u32 lane = 0; lane < pages_.size(); ++lane) {
+      if (!group_[lane].read(kBase, now.data(), now.size()) || now != bytes_[lane]) return false;
+    }
+    return true;
+  }
+
+  SimulatedWorld world_;
+  LaneGroup group_;
+  Random random_;
+  std::vector<std::vector<u8>> bytes_;  // of each lane
+  std::vector<u64> pages_;  // the one in the middle, as in an entry
+};
+
+TEST(LaneMemory, AccessesAcrossWords) {
+  using memory::detail::Words;
+  struct Bytes {
+    u8 bytes[64];
+  };
+  for (const u32 shift : {0u, 1u, 3u, 5u}) {
+    SCOPED_TRACE(testing::Message() << "groups of " << (1u << shift));
+    AcrossWords lanes(shift);
+    const auto all_sizes = [&](u64 offset) {
+      for (u32 size = 1; size <= 8; ++size) lanes.access_part(offset, size);
+      lanes.access<u8>(offset);
+      lanes.access<u16>(offset);
+      lanes.access<u32>(offset);
+      lanes.access<u64>(offset);
+      lanes.access<Words<u64[2]>>(offset);  // LDP, Q registers
+      lanes.access<Words<u64[3]>>(offset);  // LD3 and ST3 of halves
+      lanes.access<Words<u64[4]>>(offset);
+      lanes.access<Words<u64[6]>>(offset);
+      lanes.access<Bytes>(offset);
+    };
+    // The first words, some in the middle, and the last ones.
+    for (u64 offset = 0; offset < 17; ++offset) all_sizes(offset);
+    for (u64 offset = 2040; offset < 2057; ++offset) all_sizes(offset);
+    for (u64 offset = kPageSize - 72; offset < kPageSize; ++offset) all_sizes(offset);
+  }
 }
 
 // Lanes of two groups on threads: pages come and go while neighbours' do, and nobody sees another's bytes.

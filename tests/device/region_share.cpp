@@ -50,7 +50,8 @@ void print(const Arguments& a, const SimulatedDevice& device, u64 retired) {
 void print_heat(const cuda::StartSet::SharedCode& code, std::span<const u32> heat) {
   for (const u64 part : {u64{0}, u64{heat.size() / 2}}) {
     std::vector<std::pair<u32, u64>> places;
-    for (u64 i = 0; i < code.words.size(); ++i) places.emplace_back(heat[part + code.offset / 4 + i], code.start + i * 4);
+    for (u64 i = 0; i < code.words.size(); ++i)
+      places.emplace_back(heat[part + code.offset / 4 + i], code.start + i * 4);
     std::ranges::partial_sort(places, places.begin() + 12, std::ranges::greater{});
     for (u32 i = 0; i < 12; ++i) std::printf(" %llx:%u", places[i].second, places[i].first);
     std::printf(part == 0 ? " found\n" : " left\n");

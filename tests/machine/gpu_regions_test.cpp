@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -24,7 +25,7 @@ TEST(GpuRounds, GrowLonger) {
 
 // What a GPU would do.
 struct Device {
-  std::vector<u32> heat;
+  std::vector<u32> heat;  // findings at the words of all images, and behind them ways out
   std::vector<LaneSet::Region> regions;
   unsigned links = 0, loads = 0;
   bool alone = false, links_fail = false, loads_fail = false;
@@ -67,7 +68,7 @@ class RegionsOfAGpu : public testing::Test {
   ~RegionsOfAGpu() override { fs::remove_all(folder_); }
   void SetUp() override {
     if (!has_translator_) GTEST_SKIP() << "this build has no translator";
-    device_.heat.assign(kWords, 0);
+    device_.heat.assign(2 * kImageWords, 0);
   }
 
   GpuRegions::Settings settings() {
@@ -106,9 +107,10 @@ class RegionsOfAGpu : public testing::Test {
   }
 
   static constexpr u32 kWords = 16;
-  static constexpr u32 kNop = 0xd503201f;
-  std::vector<u32> words_{0xb8404423, 0x8b030000, 0xf1000442, 0x54ffffa1, kNop, kNop, kNop, kNop,
-                          0xb8404423, 0x8b030000, 0xf1000442, 0x54ffffa1, kNop, kNop, kNop, kNop};
+  static constexpr u32 kImageWords = 24;  // an image has data too
+  static constexpr u32 kNop = 0xd503201f, kHalt = 0xd4400000;
+  std::vector<u32> words_{0xb8404423, 0x8b030000, 0xf1000442, 0x54ffffa1, kHalt, kNop, kNop, kNop,
+                          0xb8404423, 0x8b030000, 0xf1000442, 0x54ffffa1, kNop,  kNop, kNop, kNop};
   fs::path folder_;
   Device device_;
   std::vector<std::string> notices_;
@@ -141,7 +143,7 @@ TEST_F(RegionsOfAGpu, AreThereAtTheNextStart) {
   run_through(first);
   const auto made = device_.regions;
   device_ = Device();
-  device_.heat.assign(kWords, 0);
+  device_.heat.assign(2 * kImageWords, 0);
   GpuRegions again(settings());
   ASSERT_TRUE(begin(again));
   EXPECT_EQ(device_.links, 0u);
@@ -165,6 +167,29 @@ TEST_F(RegionsOfAGpu, OfAProgramThatEndedSoonAreAddedTo) {
   device_.heat[8] = 100;
   pause(again);
   ASSERT_EQ(device_.regions.size(), 2u) << "the old one and the new one";
+}
+
+TEST_F(RegionsOfAGpu, ForWaysOutAreNotForgotten) {
+  GpuRegions first(settings());
+  ASSERT_TRUE(begin(first));
+  device_.heat[0] = 100;
+  device_.heat[13] = 1;
+  pause(first);
+  ASSERT_EQ(device_.regions.size(), 1u);
+  device_.heat[kImageWords + 8] = 1000;
+  pause(first);
+  ASSERT_EQ(device_.regions.size(), 2u);
+  EXPECT_EQ(device_.regions[1].entry, 8u);
+  device_.heat.assign(2 * kImageWords, 0);
+  GpuRegions again(settings());
+  ASSERT_TRUE(begin(again));
+  device_.heat[5] = 100;
+  pause(again);
+  ASSERT_EQ(device_.regions.size(), 3u) << "the old ones and the new one";
+  std::vector<u32> entries;
+  for (const auto& region : device_.regions) entries.push_back(region.entry);
+  std::ranges::sort(entries);
+  EXPECT_EQ(entries, (std::vector<u32>{0, 5, 8}));
 }
 
 TEST_F(RegionsOfAGpu, ThatWereLookedAtOftenEnoughNeedOneLaunch) {
@@ -237,7 +262,7 @@ TEST_F(RegionsOfAGpu, AnImageTheDriverRefusesIsMadeAgainBeforeTheLaunch) {
   ASSERT_TRUE(begin(first));
   run_through(first);
   device_ = Device();
-  device_.heat.assign(kWords, 0);
+  device_.heat.assign(2 * kImageWords, 0);
   device_.loads_fail = true;
   GpuRegions refused(settings());
   ASSERT_TRUE(begin(refused));
