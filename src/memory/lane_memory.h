@@ -205,45 +205,25 @@ KVRM_INLINE void put(u64 page, u64 offset, const T& value) {
   }
 }
 
-// The same for what lies across words, but within the page.
-KVRM_INLINE u64 get_across(u64 page, u64 offset, u32 size) {
+// Whole words that lie across words, but within the page.
+KVRM_INLINE u64 get_across(u64 page, u64 offset) {
   const u64 shift = (offset & 7) * 8, first = offset & ~u64{7};
-  const u64 second = (offset & 7) + size > 8 ? first + 8 : first;
+  const u64 second = shift != 0 ? first + 8 : first;
   const u64 low = load_global<u64>(lane_byte(page, first)), high = load_global<u64>(lane_byte(page, second));
   return low >> shift | high << 1 << (63 - shift);
 }
-KVRM_INLINE void put_across(u64 page, u64 offset, u32 size, u64 value) {
-  const u64 shift = (offset & 7) * 8, first = offset & ~u64{7};
-  const u64 mask = ~u64{0} >> (64 - 8 * size);
-  u8* const low = lane_byte(page, first);
-  store_global(low, (load_global<u64>(low) & ~(mask << shift)) | (value & mask) << shift);
-  if ((offset & 7) + size <= 8) return;
-  u8* const high = lane_byte(page, first + 8);
-  store_global(high, (load_global<u64>(high) & ~(mask >> 1 >> (63 - shift))) | (value & mask) >> 1 >> (63 - shift));
-}
 template <class T>
-KVRM_INLINE T get_anywhere(u64 page, u64 offset) {
-  if constexpr (sizeof(T) == 1) return get<T>(page, offset);
-  if constexpr (sizeof(T) == 2) return __builtin_bit_cast(T, static_cast<u16>(get_across(page, offset, 2)));
-  if constexpr (sizeof(T) == 4) return __builtin_bit_cast(T, static_cast<u32>(get_across(page, offset, 4)));
-  if constexpr (sizeof(T) % 8 == 0) {
-    Words<T> words;
-#pragma GCC unroll 8
-    for (u32 i = 0; i < sizeof(T) / 8; ++i) words.words[i] = get_across(page, offset + u64{i} * 8, 8);
-    return __builtin_bit_cast(T, words);
-  }
-  __builtin_unreachable();
+KVRM_INLINE T get_words_across(u64 page, u64 offset) {
+  static_assert(sizeof(T) % 8 == 0);
+  Words<T> words;
+#pragma GCC unroll 4
+  for (u32 i = 0; i < sizeof(T) / 8; ++i) words.words[i] = get_across(page, offset + u64{i} * 8);
+  return __builtin_bit_cast(T, words);
 }
-template <class T>
-KVRM_INLINE void put_anywhere(u64 page, u64 offset, const T& value) {
-  if constexpr (sizeof(T) == 1) put<T>(page, offset, value);
-  if constexpr (sizeof(T) == 2) put_across(page, offset, 2, __builtin_bit_cast(u16, value));
-  if constexpr (sizeof(T) == 4) put_across(page, offset, 4, __builtin_bit_cast(u32, value));
-  if constexpr (sizeof(T) % 8 == 0) {
-    const auto words = __builtin_bit_cast(Words<T>, value);
-#pragma GCC unroll 8
-    for (u32 i = 0; i < sizeof(T) / 8; ++i) put_across(page, offset + u64{i} * 8, 8, words.words[i]);
-  }
+// One word, in halves.
+KVRM_INLINE void put_halves(u64 page, u64 offset, u64 value) {
+  store_global(lane_byte(page, offset), static_cast<u32>(value));
+  store_global(lane_byte(page, offset + 4), static_cast<u32>(value >> 32));
 }
 
 }  // namespace detail

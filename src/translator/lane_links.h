@@ -13,7 +13,7 @@ struct LaneLinks {
 };
 
 // The memory of a lane inside a region: the page of the last access, the recent ones, and those that the lane knows. An
-// access to any other page, and one that lies across pages, leaves the region with the instruction not done. The
+// access to any other page, and most that do not fit into words, leave the region with the instruction not done. The
 // entries of recent pages are right as long as the map does not change, and nothing in a region changes it.
 struct LinkedLaneMemory {
   LaneLinks* links;
@@ -24,9 +24,11 @@ struct LinkedLaneMemory {
     if (KVRM_UNLIKELY((is_other(address, kNoRead) | misfit) != 0)) {
       const Trap trap = find<T>(cpu, address, Access::kRead, kNoRead);
       if (trap != Trap::kNone) return trap;
-      if (misfit != 0) {
-        value = memory::detail::get_anywhere<T>(page(), offset);
-        return Trap::kNone;
+      if constexpr (kLoadsAcross<T>) {
+        if (misfit != 0) {
+          value = memory::detail::get_words_across<T>(page(), offset);
+          return Trap::kNone;
+        }
       }
     }
     value = memory::detail::get<T>(page(), offset);
@@ -39,9 +41,11 @@ struct LinkedLaneMemory {
     if (KVRM_UNLIKELY((is_other(address, kNoWrite) | misfit) != 0)) {
       const Trap trap = find<T>(cpu, address, Access::kWrite, kNoWrite);
       if (trap != Trap::kNone) return trap;
-      if (misfit != 0) {
-        memory::detail::put_anywhere<T>(page(), offset, value);
-        return Trap::kNone;
+      if constexpr (sizeof(T) == 8) {
+        if (misfit != 0) {
+          memory::detail::put_halves(page(), offset, __builtin_bit_cast(u64, value));
+          return Trap::kNone;
+        }
       }
     }
     memory::detail::put<T>(page(), offset, value);
@@ -71,6 +75,15 @@ struct LinkedLaneMemory {
     return links->known.page;
   }
 
+  // What compilers and copying loops do: pairs of four bytes at any multiple of four, and words loaded from anywhere.
+  // More would make each access of a region longer.
+  template <class T>
+  static constexpr bool kLoadsAcross = sizeof(T) % 8 == 0 && sizeof(T) <= 32;
+  template <class T>
+  static KVRM_INLINE bool may_lie_across(u64 address, Access access) {
+    return access == Access::kRead ? kLoadsAcross<T> : sizeof(T) == 8 && address % 4 == 0;
+  }
+
   // Not zero: the page of the last access is another, or not for this.
   KVRM_INLINE u64 is_other(u64 address, u64 forbidden) const {
     return (links->known.tag ^ (address & memory::kTagMask)) & (memory::kTagMask | forbidden);
@@ -80,8 +93,7 @@ struct LinkedLaneMemory {
   KVRM_INLINE Trap find(Cpu& cpu, u64 address, Access access, u64 forbidden) {
     const u64 wanted = address & memory::kTagMask;
     const u64 asked = memory::kTagMask | forbidden;
-    // Three elements of one, two or four bytes (LD3, ST3).
-    if (sizeof(T) % 8 != 0 && (sizeof(T) & (sizeof(T) - 1)) != 0) return Trap::kNotHere;
+    if (!may_lie_across<T>(address, access) && memory::detail::misfit<T>(address) != 0) return Trap::kNotHere;
     if ((address & (memory::kPageSize - 1)) > memory::kPageSize - sizeof(T)) return Trap::kNotHere;
     if (is_other(address, forbidden) == 0) return Trap::kNone;
     memory::LaneTranslation& slot =

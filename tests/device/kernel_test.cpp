@@ -272,7 +272,7 @@ TEST(Kernel, TranslatedLoop) {
 }
 
 // A loop of accesses of all sizes, at addresses that move by odd numbers: across words within regions, across pages and
-// three elements at a time (LD3, ST3 of one byte, halfword, word) outside of them.
+// three elements at a time (LD3, ST3 of one byte, halfword, word) and most stores outside of them.
 TEST(Kernel, TranslatedAccessesAcrossWords) {
   const auto image =
       image_of({0xf94000a0, 0x784030a1, 0x8b010000, 0xf90000c0, 0x780090c0, 0xa9410ca2, 0xa90108c3, 0x3dc008a3,
@@ -298,7 +298,7 @@ TEST(Kernel, TranslatedAccessesAcrossWords) {
   for (const u32 shift : {0u, 2u, 5u}) {
     retired_in_regions = 0;
     compare({.group_shift = shift, .groups = 2}, {}, build, 100000, 7 + shift, regions);
-    EXPECT_GT(retired_in_regions, (u64{2} << shift) * 2000) << shift;
+    EXPECT_GT(retired_in_regions, (u64{2} << shift) * 400) << shift;
   }
 }
 #endif

@@ -143,19 +143,19 @@ struct Launch {
   // For each group that runs at the same time, slots for its lanes, interleaved (memory::KnownPages).
   memory::LaneTranslation* far_pages;
   u32 far_slots;
-  dispatch::Router router;    // who says what a word is
-  u32 dispatch_every;         // 1: the router is asked again for each instruction that runs
+  dispatch::Router router;  // who says what a word is
+  u32 dispatch_every;  // 1: the router is asked again for each instruction that runs
   Mailbox mailbox;
   OutputRing output;
   const LaunchJob* jobs;
-  const Order* orders;        // one for each lane; null: lanes take one job after the other
-  JobEnd* ends;               // one for each job; with orders, for each lane
-  u32* next_job;              // device memory
-  u32* next_finished;         // device memory
-  u32* finished;              // pinned: numbers + 1 of jobs that have ended, in the order of their end
-  const u32* control;         // pinned: of Control
-  u32* unfinished;            // pinned: a lane sets it that left because of a pause
-  u64* progress;              // pinned, one for each lane: instructions of this launch so far
+  const Order* orders;  // one for each lane; null: lanes take one job after the other
+  JobEnd* ends;  // one for each job; with orders, for each lane
+  u32* next_job;  // device memory
+  u32* next_finished;  // device memory
+  u32* finished;  // pinned: numbers + 1 of jobs that have ended, in the order of their end
+  const u32* control;  // pinned: of Control
+  u32* unfinished;  // pinned: a lane sets it that left because of a pause
+  u64* progress;  // pinned, one for each lane: instructions of this launch so far
 };
 
 }  // namespace kvrm::device::lanes
