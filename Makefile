@@ -66,7 +66,7 @@ binary:
 	cmake --build --preset release -j $(JOBS)
 
 build-all: python-packages
-	cmake --preset release -DKVRM_BUILD_TESTS=ON -DKVRM_CUBINS=90 -DKVRM_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python
+	cmake --preset release -DKVRM_BUILD_TESTS=ON -DKVRM_CUBINS=90 -DKVRM_LINKABLE=ONLY -DKVRM_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python
 	cmake --build --preset release -j $(JOBS)
 
 .PHONY: help demo test test-full test-gpu asan tsan fuzz bench bench-gpu coverage format tidy clean setup-build setup-test setup-bench python-packages binary build-all
