@@ -3,6 +3,7 @@
 
     bench/gpu.py --json build/bench/gpu.json              everything
     bench/gpu.py --parts one,start                        parts of it; bench/README.md names them
+    bench/gpu.py --engine jit --parts one,lockstep        the same with the translator: a first run, then from its cache
     bench/gpu.py --device cpu --small                     a trial without a GPU: small sizes
 
 Needs the guests (bench/Makefile; built here where the cross compiler is) and Python alone, so it also runs on a machine that
@@ -40,10 +41,12 @@ class Bench:
         self.kvrm = options.kvrm
         self.guests = pathlib.Path(options.guests)
         self.work = pathlib.Path(options.work)
+        self.warm = set()  # what has run before, with the translator
         self.report = {
             "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
             "machine": {"system": platform.platform(), "cores": os.cpu_count(), "kvrm": self.info()},
             "device": options.device,
+            "engine": options.engine,
             "figures": [],
         }
 
@@ -80,9 +83,15 @@ class Bench:
         listed, out = self.work / f"{tag}.txt", self.work / f"{tag}.jsonl"
         listed.write_text("".join(line + "\n" for line in inputs))
         out.unlink(missing_ok=True)
-        command = [self.kvrm, "fleet", "--device", device or self.options.device, *(["--lanes", str(lanes)] if lanes else [])]
-        command += ["--stats=json", "--stdin-lines", str(listed), "--out", str(out), str(program)]
+        command = [self.kvrm, "fleet", "--device", device or self.options.device, "--engine", self.options.engine]
+        command += [*(["--lanes", str(lanes)] if lanes else []), "--stats=json", "--stdin-lines", str(listed)]
+        command += ["--out", str(out), str(program)]
         wall, counted = self.run(command, environment=environment)
+        if self.options.engine == "jit" and not device and (program, lanes) not in self.warm:
+            self.warm.add((program, lanes))
+            self.add_first(f"{program.name} x {lanes or 'all'}", shlex.join(command), wall, counted)
+            out.unlink()
+            wall, counted = self.run(command, environment=environment)
         records = [None] * len(inputs)
         with open(out, encoding="utf-8") as file:
             for line in file:
@@ -90,6 +99,11 @@ class Bench:
                 records[record["index"]] = record
         told = " ".join([f"{key}={value}" for key, value in (environment or {}).items()] + [shlex.join(command)])
         return told, wall, counted, records
+
+    def add_first(self, name, command, wall, counted):
+        """A run that has to find out what to translate."""
+        keys = ("launches", "regions", "region_words", "translation_seconds", "link_seconds", "ips")
+        self.add("first", name, command, wall=wall, **{key: counted[key] for key in keys if key in counted})
 
     def check_lanes(self, program, inputs, records):
         """A few lanes against the CPU device, bit for bit; returns how many."""
@@ -109,7 +123,8 @@ class Bench:
 
 def measure_start(bench):
     """Wall time of a hello from start to end: the first run, and those after it."""
-    command = [bench.kvrm, "run", "--device", bench.options.device, "--stats=json", str(bench.guests / "hello")]
+    command = [bench.kvrm, "run", "--device", bench.options.device, "--engine", bench.options.engine, "--stats=json"]
+    command += [str(bench.guests / "hello")]
     walls = [bench.run(command)[0] for _ in range(HELLO_RUNS)]
     bench.add("start", "first hello", shlex.join(command), wall=walls[0])
     later = walls[1:]
@@ -118,13 +133,24 @@ def measure_start(bench):
 
 def measure_one(bench):
     """One lane, each program of the integer set for so many instructions."""
-    limit = bench.options.instructions
     figures = []
     for name, program, arguments in INTEGER:
-        command = [bench.kvrm, "run", "--device", bench.options.device, "--stats=json", "--max-instructions", str(limit)]
-        command += [str(bench.guests / program), *arguments]
-        wall, counted = bench.run(command, may_stop=True)
-        figures.append(measured(bench, "one", name, shlex.join(command), wall, counted))
+        def run(limit):
+            command = [bench.kvrm, "run", "--device", bench.options.device, "--engine", bench.options.engine, "--stats=json"]
+            command += ["--max-instructions", str(limit), str(bench.guests / program), *arguments]
+            return shlex.join(command), *bench.run(command, may_stop=True)
+
+        limit = bench.options.instructions
+        if bench.options.engine == "jit":
+            bench.add_first(name, *run(limit // 2))
+            before = run(limit // 8)[2]
+        command, wall, counted = run(limit)
+        if bench.options.engine == "jit":
+            # Without the start, which is short against an interpreter and long against translated code.
+            did, took = (counted[key] - before[key] for key in ("instructions", "seconds"))
+            if did > 0 and took > 0:
+                counted["ips"] = did / took
+        figures.append(measured(bench, "one", name, command, wall, counted))
     bench.mean("one", "geometric mean", figures)
 
 
@@ -176,12 +202,13 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kvrm", default=str(REPO / "build" / "kvrm"), help="the kvrm binary")
     parser.add_argument("--device", default="cuda", help="cuda or cpu")
+    parser.add_argument("--engine", choices=("interp", "jit"), default="interp", help="of kvrm; jit: the second run counts")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {','.join(PARTS)}")
     parser.add_argument("--json", help="write the figures to this file, too")
     parser.add_argument("--guests", default=str(REPO / "build" / "bench" / "arm64"), help="where the guests are")
     parser.add_argument("--work", default=str(REPO / "build" / "bench" / "gpu"), help="for inputs and results")
     parser.add_argument("--qemu", default="qemu-aarch64", help="QEMU's program; where there is none, its figures are left out")
-    parser.add_argument("--instructions", type=lambda text: int(float(text)), default=50_000_000, help="of a program on one lane")
+    parser.add_argument("--instructions", type=lambda text: int(float(text)), help="of a program on one lane; default: 50 million, with jit 800")
     parser.add_argument("--seconds", type=float, default=4, help="about so long for a program in lockstep")
     parser.add_argument("--lane-counts", default=",".join(map(str, LANE_COUNTS)), help="for lockstep")
     parser.add_argument("--short-inputs", type=int, default=131_072)
@@ -192,6 +219,7 @@ def parse():
     if options.small:
         options.instructions, options.seconds, options.lane_counts = 2_000_000, 0.2, "8,32"
         options.short_inputs, options.long_inputs = 64, 2
+    options.instructions = options.instructions or (800_000_000 if options.engine == "jit" else 50_000_000)
     options.lane_counts = [int(count) for count in options.lane_counts.split(",")]
     options.parts = options.parts.split(",")
     if unknown := set(options.parts) - set(PARTS):
