@@ -40,7 +40,7 @@ QEMU = ["qemu-aarch64", "-cpu", "neoverse-n1"]
 TEXT_BYTES = {"gzip.txt": 2_000_000, "sha256sum.txt": 10_000_000}
 HELLO_RUNS = 20
 COLD_BUDGETS = (100_000_000, 1_000_000_000)
-MOST_WARM_UPS = 8
+MOST_WARM_UPS = 16
 WORDS = "the lane engine device region proposal proof and of to in memory kernel machine branch".split()
 
 # Name, guest program, its arguments; one list per set.

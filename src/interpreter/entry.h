@@ -74,6 +74,8 @@ struct Context {
   memory::AddressSpace* space;
   class PredecodeCache* cache;
 
+  u64 jumps_to_note;  // regions tell of so many branches to registers
+
   // Time: the virtual clock is clock_base plus the instructions retired, unless the host's clock is asked for.
   u64 retired_at_credit_zero;  // retired = this - remaining
   u64 clock_base;

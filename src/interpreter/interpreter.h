@@ -40,6 +40,7 @@ class Interpreter {
   // Before the first run; null: none.
   void use_regions(Regions* regions);
   PredecodeCache& cache() { return *cache_; }
+  Context& context() { return *context_; }
   const dispatch::Router& router() const { return dispatch_.router; }
   u64 decoded_words() const;
   u64 code_invalidations() const;

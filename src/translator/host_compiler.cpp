@@ -124,11 +124,11 @@ bool HostCompiler::can_work(std::string& error) {
   return false;
 }
 
-std::unique_ptr<HostCompiler> HostCompiler::create(std::string& error) {
+std::unique_ptr<HostCompiler> HostCompiler::create(std::string& error, const std::string& processor) {
   auto parts = std::make_unique<Parts>();
   if (!can_work(error)) return nullptr;
-  parts->cpu = llvm::sys::getHostCPUName().str();
-  parts->features = host_features();
+  parts->cpu = processor.empty() ? llvm::sys::getHostCPUName().str() : processor;
+  if (processor.empty()) parts->features = host_features();
   parts->target = make_target(parts->cpu, parts->features, error);
   if (!parts->target) return nullptr;
   parts->linker = make_linker(parts->target->getTargetTriple().str(), error);

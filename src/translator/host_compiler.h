@@ -35,8 +35,8 @@ class HostCompiler {
  public:
   // Whether this host can do it; why not otherwise.
   static bool can_work(std::string& error);
-  // Null, and why, if it cannot.
-  static std::unique_ptr<HostCompiler> create(std::string& error);
+  // Null, and why, if it cannot. With a processor's name the code is for that one: to be looked at, not to be run.
+  static std::unique_ptr<HostCompiler> create(std::string& error, const std::string& processor = {});
   ~HostCompiler();
 
   // Names the processor and its features, which object files depend on.

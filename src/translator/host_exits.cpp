@@ -10,7 +10,7 @@ using namespace interpreter;
 extern "C" {
 
 KVRM_HANDLER Next kvrm_region_go([[maybe_unused]] Cpu* cpu, const Entry*, Context* context, i64 budget) {
-  LaneRegions::note_jump(cpu->pc);
+  LaneRegions::note_jump(*context, cpu->pc);
   const Entry* target = find_entry(context, cpu->pc);
   const i64 credit = budget + place(target);
   if (KVRM_UNLIKELY(budget < kCheckInterval)) return leave(target, context, credit, Trap::kNone);

@@ -109,24 +109,57 @@ void HostFrame::set_pc(llvm::IRBuilder<>& builder, Value* pc) {
   builder.CreateStore(pc, at(builder, function_->getArg(0), offsetof(Cpu, pc)));
 }
 
-// In the head's page the way to an entry is known; further away the host looks for the page.
-void HostFrame::leave_to(llvm::IRBuilder<>& builder, u64 pc, Value* budget) {
-  if ((pc ^ head_) >= memory::kPageSize) {
-    set_pc(builder, builder.getInt64(pc));
-    go_on(builder, handler("kvrm_region_go"), function_->getArg(1), budget);
-    return;
-  }
-  const i64 distance = static_cast<i64>(pc - head_) / 4 * static_cast<i64>(sizeof(Entry));
-  Value* entry =
-      builder.CreateGEP(builder.getInt8Ty(), function_->getArg(1), builder.getInt64(static_cast<u64>(distance)));
+void HostFrame::go_on_at(llvm::IRBuilder<>& builder, Value* entry, Value* budget) {
   Value* place = builder.CreatePtrToInt(entry, builder.getInt64Ty());
   Value* run = builder.CreateLoad(builder.getPtrTy(), at(builder, entry, offsetof(Entry, run)));
   go_on(builder, run, entry, builder.CreateAdd(place, budget));
 }
 
-void HostFrame::leave_to_register(llvm::IRBuilder<>& builder, Value* pc, Value* budget) {
+// As find_entry() does it, here: the processor learns for each way out where it leads. With a constant pc most of this
+// is constant.
+void HostFrame::go_on_in_page(llvm::IRBuilder<>& builder, Value* pc, Value* budget, Value* condition) {
+  Value* context = function_->getArg(2);
+  Value* number = builder.CreateAnd(builder.CreateLShr(pc, memory::kPageShift), u64{Context::kCachedPages - 1});
+  Value* known = builder.CreateInBoundsGEP(builder.getInt8Ty(), at(builder, context, offsetof(Context, pages)),
+                                           builder.CreateMul(number, builder.getInt64(sizeof(Context::CachedPage))));
+  Value* address = builder.CreateLoad(builder.getInt64Ty(), at(builder, known, offsetof(Context::CachedPage, address)));
+  constexpr u64 kInPage = (interpreter::kWordsPerPage - 1) * 4;
+  Value* page = builder.CreateAnd(pc, ~kInPage);
+  Value* found = builder.CreateICmpEQ(address, page);
+  if (condition) found = builder.CreateAnd(found, condition);
+
+  auto* here = llvm::BasicBlock::Create(module_->getContext(), "here", function_);
+  auto* search = llvm::BasicBlock::Create(module_->getContext(), "search", function_);
+  builder.CreateCondBr(found, here, search, llvm::MDBuilder(module_->getContext()).createBranchWeights(2000, 1));
+  builder.SetInsertPoint(search);
   set_pc(builder, pc);
   go_on(builder, handler("kvrm_region_go"), function_->getArg(1), budget);
+
+  builder.SetInsertPoint(here);
+  Value* entries = builder.CreateLoad(builder.getPtrTy(), at(builder, known, offsetof(Context::CachedPage, entries)));
+  builder.CreateStore(page, at(builder, context, offsetof(Context, page_address)));
+  builder.CreateStore(entries, at(builder, context, offsetof(Context, entries)));
+  Value* index = builder.CreateAnd(pc, kInPage);
+  static_assert(sizeof(Entry) == 16);
+  go_on_at(builder, builder.CreateInBoundsGEP(builder.getInt8Ty(), entries, builder.CreateShl(index, 2)), budget);
+}
+
+// In the head's page the way to an entry is known.
+void HostFrame::leave_to(llvm::IRBuilder<>& builder, u64 pc, Value* budget) {
+  if ((pc ^ head_) >= memory::kPageSize) {
+    go_on_in_page(builder, builder.getInt64(pc), budget, nullptr);
+    return;
+  }
+  const i64 distance = static_cast<i64>(pc - head_) / 4 * static_cast<i64>(sizeof(Entry));
+  go_on_at(builder,
+           builder.CreateGEP(builder.getInt8Ty(), function_->getArg(1), builder.getInt64(static_cast<u64>(distance))),
+           budget);
+}
+
+void HostFrame::leave_to_register(llvm::IRBuilder<>& builder, Value* pc, Value* budget) {
+  Value* noted =
+      builder.CreateLoad(builder.getInt64Ty(), at(builder, function_->getArg(2), offsetof(Context, jumps_to_note)));
+  go_on_in_page(builder, pc, budget, builder.CreateICmpEQ(noted, builder.getInt64(0)));
 }
 
 void HostFrame::pause(llvm::IRBuilder<>& builder, u64 pc, Value* budget) {

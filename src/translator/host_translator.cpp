@@ -37,9 +37,15 @@ class HostTranslator final : public Translator {
     store_.save();
   }
 
-  void open(u64 program) override {
+  WarmPlaces open(u64 program) override {
     const std::lock_guard lock(mutex_);
     store_.open(program);
+    return store_.warm_places(program);
+  }
+
+  void remember(u64 program, const WarmPlaces& places) override {
+    const std::lock_guard lock(mutex_);
+    store_.remember(program, places);
   }
 
   RegionPointer find(u64 head, const std::function<bool(const Source&)>& matches) override {

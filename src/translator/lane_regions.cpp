@@ -21,8 +21,12 @@ constexpr u64 kLongestBurst = u64{1} << 20;
 constexpr u32 kMostChanges = 16;
 // How many times a place must be passed to count as found running once.
 constexpr u32 kPasses = 1000;
-constexpr u32 kJumpsToNote = 8;
+constexpr u64 kJumpsToNote = 8;
 constexpr u32 kMostUnusual = 1000;
+
+// What is found so often is warm: the next run of the program translates it when it is found as often again. A program
+// that is run again and again is worth more work than one that is run once.
+u32 warm_at(u32 threshold) { return std::max(1u, threshold / 8); }
 
 // Another lane may be writing it.
 u32 word_at(const u8* page, u64 address) {
@@ -37,7 +41,16 @@ LaneRegions::LaneRegions(std::shared_ptr<Translator> translator, memory::Address
   engine_.use_regions(this);
 }
 
-LaneRegions::~LaneRegions() { engine_.use_regions(nullptr); }
+LaneRegions::~LaneRegions() {
+  engine_.use_regions(nullptr);
+  if (!program_ || translator_->settings().threshold == 0) return;
+  const u32 enough = warm_at(translator_->settings().threshold);
+  WarmPlaces warm;
+  for (const auto& [pc, heat] : heats_) {
+    if (std::max(heat.findings, heat.passes / kPasses) >= enough) warm.insert(pc);
+  }
+  translator_->remember(*program_, warm);
+}
 
 const u8* LaneRegions::page_at(u64 address) {
   if (address >= memory::kAddressLimit) return nullptr;
@@ -109,7 +122,7 @@ Entry LaneRegions::entry_for(u64 pc, const u8* page, Entry* place, const Entry& 
   RegionPointer region = !everything || usual_float_ ? find(true) : nullptr;
   if (!region) region = find(false);
   if (!region && translator_->settings().threshold != 0) {
-    return to_probe_.erase(pc) != 0 ? probing(plain, place) : plain;
+    return to_probe_.erase(pc) != 0 ? probing(pc, plain, place) : plain;
   }
   if (!region) {
     const Plan plan = plan_at(pc);
@@ -127,7 +140,7 @@ bool LaneRegions::owns(const Entry& entry) {
 // A program is known by the page it starts in, and by where that is.
 void LaneRegions::begin_program(u64 pc, const u8* page) {
   program_ = cache::content_hash(std::as_bytes(std::span(page, kPageSize)), pc);
-  translator_->open(*program_);
+  warm_before_ = translator_->open(*program_);
 }
 
 void LaneRegions::take_finished() {
@@ -171,7 +184,7 @@ u64 LaneRegions::between_bursts(const Cpu& cpu, u64 retired) {
   usual_float_ = cpu.fpcr == 0 && (cpu.fpsr & semantics::kInexact) != 0;
   released_.clear();
   current_ = this;
-  jumps_to_note_ = 0;
+  engine_.context().jumps_to_note = 0;
   if (translator_->settings().threshold == 0 || !program_) return kLongestBurst;
   take_finished();
   if (installed_.contains(pc)) {
@@ -181,21 +194,22 @@ u64 LaneRegions::between_bursts(const Cpu& cpu, u64 retired) {
     // A system call ends a burst as well; that alone finds nothing out.
     if (unseen_ < kFirstBurst / 2) return burst_;
     unseen_ = 0;
-    found_running(pc, translator_->settings().threshold);
+    found_running(pc);
   }
-  jumps_to_note_ = kJumpsToNote;
+  engine_.context().jumps_to_note = kJumpsToNote;
   return burst_;
 }
 
-void LaneRegions::found_running(u64 pc, u32 enough) {
-  u32& times = seen_[pc];
+void LaneRegions::found_running(u64 pc) {
+  auto& [times, passes, enough] = heat_of(pc);
   // Asked again now and then: what leads on from there may have run in the meantime.
   if (times > 64 * enough || ++times < enough || (times != enough && times % (8 * enough) != 0)) return;
-  const auto changes = given_up_.find(pc);
-  if (changes == given_up_.end() || changes->second < kMostChanges) translate(pc, times);
+  translate(pc, times);
 }
 
 void LaneRegions::translate(u64 pc, u32 urgency) {
+  const auto changes = given_up_.find(pc);
+  if (changes != given_up_.end() && changes->second >= kMostChanges) return;
   Plan plan = plan_at(pc);
   if (plan.blocks.empty()) return;
   if (translator_->settings().in_background) {
@@ -206,13 +220,20 @@ void LaneRegions::translate(u64 pc, u32 urgency) {
   if (region) put(region);
 }
 
-void LaneRegions::note_jump_slow(u64 pc) {
-  --jumps_to_note_;
-  if (!current_->installed_.contains(pc)) current_->found_running(pc, current_->translator_->settings().threshold);
+void LaneRegions::jumped(u64 pc) {
+  if (!installed_.contains(pc)) found_running(pc);
 }
 
-Entry LaneRegions::probing(const Entry& plain, const Entry* place) {
-  probes_[place] = {plain.run, 0};
+LaneRegions::Heat& LaneRegions::heat_of(u64 pc) {
+  const auto [place, is_new] = heats_.try_emplace(pc);
+  Heat& heat = place->second;
+  const u32 threshold = translator_->settings().threshold;
+  if (is_new) heat.enough = warm_before_.contains(pc) ? warm_at(threshold) : threshold;
+  return heat;
+}
+
+Entry LaneRegions::probing(u64 pc, const Entry& plain, const Entry* place) {
+  probes_[place] = {plain.run, &heat_of(pc)};
   return {&run_probe, plain.operands};
 }
 
@@ -222,7 +243,7 @@ void LaneRegions::probe(u64 pc) {
   if (!place || place->run == &interpreter::run_undecoded) {
     to_probe_.insert(pc);
   } else if (place->run != &run_probe && !probes_.contains(place)) {
-    *place = probing(*place, place);
+    *place = probing(pc, *place, place);
   }
 }
 
@@ -239,11 +260,11 @@ KVRM_HANDLER interpreter::Next LaneRegions::run_probe(Cpu* cpu, const Entry* ent
 // Counts, and gives the handler that runs the entry now.
 interpreter::Handler LaneRegions::pass(Entry* place, u64 pc) {
   const auto found = probes_.find(place);
-  if (++found->second.times < kPasses * translator_->settings().threshold) return found->second.real;
+  Heat& heat = *found->second.heat;
+  if (++heat.passes / kPasses < heat.enough) return found->second.real;
   place->run = found->second.real;
   const interpreter::Handler real = place->run;
-  found->second.times = 0;
-  found_running(pc, 1);
+  translate(pc, heat.enough);
   // A region that was put in place runs at once.
   return place->run == &run_probe ? real : place->run;
 }

@@ -27,8 +27,10 @@ class LaneRegions final : public interpreter::Regions {
   void all_forgotten() override;
 
   // A region of the lane that runs on this thread goes to an address from a register.
-  static KVRM_INLINE void note_jump(u64 pc) {
-    if (KVRM_UNLIKELY(jumps_to_note_ != 0)) note_jump_slow(pc);
+  static KVRM_INLINE void note_jump(interpreter::Context& context, u64 pc) {
+    if (KVRM_LIKELY(context.jumps_to_note == 0)) return;
+    --context.jumps_to_note;
+    current_->jumped(pc);
   }
 
   // The region at pc finds that floating point is not as usual. Gives the handler that runs the entry now.
@@ -36,9 +38,8 @@ class LaneRegions final : public interpreter::Regions {
 
  private:
   interpreter::Handler unusual(interpreter::Entry* place, u64 pc);
-  static void note_jump_slow(u64 pc);
+  void jumped(u64 pc);
   static inline thread_local LaneRegions* current_ = nullptr;  // the lane that runs on this thread
-  static inline thread_local u32 jumps_to_note_ = 0;
 
   // A region that stands in a decoded page.
   struct Installed {
@@ -49,19 +50,27 @@ class LaneRegions final : public interpreter::Regions {
     u32 unusual = 0;  // how often floating point was not as the region needs it
   };
 
+  // How much a place has run.
+  struct Heat {
+    u32 findings = 0;  // how often it was found running
+    u32 passes = 0;    // how often its probe was passed
+    u32 enough = 0;    // findings for a region
+  };
+  Heat& heat_of(u64 pc);
+
   // Where regions are left often, another one should begin. Known places get a probe: a handler that counts, and makes
   // way for the real one after a while. For branches to registers, the first few of each burst are looked at.
   struct Probe {
     interpreter::Handler real;
-    u32 times = 0;
+    Heat* heat;
   };
   static KVRM_HANDLER interpreter::Next run_probe(Cpu* cpu, const interpreter::Entry* entry,
                                                   interpreter::Context* context, i64 credit);
   interpreter::Handler pass(interpreter::Entry* place, u64 pc);
   void probe(u64 pc);
-  interpreter::Entry probing(const interpreter::Entry& plain, const interpreter::Entry* place);
+  interpreter::Entry probing(u64 pc, const interpreter::Entry& plain, const interpreter::Entry* place);
   // Counts; translates what has been seen often enough.
-  void found_running(u64 pc, u32 enough);
+  void found_running(u64 pc);
   void translate(u64 pc, u32 urgency);
 
   // The pages that hold exactly this code now; empty if memory holds something else.
@@ -80,7 +89,8 @@ class LaneRegions final : public interpreter::Regions {
   memory::AddressSpace& space_;
   interpreter::Interpreter& engine_;
   std::unordered_map<u64, Installed> installed_;  // by head
-  std::unordered_map<u64, u32> seen_;  // how often a place was found running
+  std::unordered_map<u64, Heat> heats_;
+  WarmPlaces warm_before_;
   std::unordered_map<const interpreter::Entry*, Probe> probes_;
   std::unordered_set<u64> to_probe_;  // places that were not decoded yet
   std::unordered_map<u64, u32> given_up_;  // how often code with this head has changed

@@ -15,6 +15,7 @@
 #include <llvm/Transforms/Scalar/Sink.h>
 
 #include "translator/lazy_flags.h"
+#include "translator/page_groups.h"
 #include "translator/stitcher.h"
 
 namespace kvrm::translator {
@@ -32,6 +33,14 @@ class FlagsAtExits : public llvm::PassInfoMixin<FlagsAtExits> {
  public:
   static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
     make_flags_at_exits(function, *function.getArg(0));
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
+class ShareLookUps : public llvm::PassInfoMixin<ShareLookUps> {
+ public:
+  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    share_look_ups(function);
     return llvm::PreservedAnalyses::none();
   }
 };
@@ -92,6 +101,7 @@ void optimise(llvm::Function& function, llvm::TargetMachine& target) {
   passes.addPass(llvm::LowerConstantIntrinsicsPass());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(ShareLookUps());
   passes.addPass(llvm::ADCEPass());
   passes.addPass(AddressesWhereUsed());
   passes.run(function, functions);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "interpreter/entry.h"
@@ -31,6 +32,9 @@ struct Source {
   std::vector<u64> pages() const;
   friend bool operator==(const Source&, const Source&) = default;
 };
+
+// Addresses that have run often in earlier runs of a program, though perhaps not often enough for a region.
+using WarmPlaces = std::unordered_set<u64>;
 
 class HostCode;
 

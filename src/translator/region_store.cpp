@@ -8,8 +8,10 @@
 namespace kvrm::translator {
 namespace {
 
-const cache::Limits kLimits{"regions-", 256, std::uint64_t{256} << 20};
+constexpr std::size_t kMostFiles = 256;
+constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
 constexpr std::size_t kMostOfOneProgram = std::size_t{64} << 20;
+constexpr std::size_t kMostWarm = std::size_t{1} << 16;  // of one program
 
 using cache::Reader;
 using cache::Writer;
@@ -52,11 +54,15 @@ bool read(Reader& from, StoredRegion& region) {
 
 }  // namespace
 
-std::string RegionStore::name_of(u64 program) const {
+std::string RegionStore::file_name(const char* kind, u64 program) const {
   char text[64];
   const std::uint64_t key = cache::content_hash(std::as_bytes(std::span(key_)));
-  std::snprintf(text, sizeof text, "regions-%016llx-%016llx.bin", program, static_cast<unsigned long long>(key));
+  std::snprintf(text, sizeof text, "%s%016llx-%016llx.bin", kind, program, static_cast<unsigned long long>(key));
   return text;
+}
+
+void RegionStore::store(const char* kind, u64 program, std::span<const std::byte> contents) const {
+  folder_.store(file_name(kind, program), std::as_bytes(std::span(key_)), contents, {kind, kMostFiles, kMostBytes});
 }
 
 RegionStore::Regions RegionStore::read(u64 program) const {
@@ -72,9 +78,18 @@ RegionStore::Regions RegionStore::read(u64 program) const {
   return regions;
 }
 
+WarmPlaces RegionStore::read_warm(u64 program) const {
+  const auto contents = folder_.find(warm_name_of(program), std::as_bytes(std::span(key_)));
+  std::vector<u64> places;
+  if (!contents || !Reader(*contents).get(places, contents->size() / sizeof(u64))) return {};
+  return {places.begin(), places.end()};
+}
+
 void RegionStore::open(u64 program) {
   const auto [place, is_new] = programs_.try_emplace(program);
-  if (is_new) place->second.regions = read(program);
+  if (!is_new) return;
+  place->second.regions = read(program);
+  place->second.warm = read_warm(program);
 }
 
 const StoredRegion* RegionStore::find(u64 head, const std::function<bool(const Source&)>& matches) const {
@@ -93,8 +108,20 @@ void RegionStore::add(u64 program, StoredRegion region) {
   known.changed = true;
 }
 
+void RegionStore::remember(u64 program, const WarmPlaces& places) {
+  Program& known = programs_[program];
+  for (const u64 place : places) {
+    if (known.warm.size() < kMostWarm) known.warm_changed |= known.warm.insert(place).second;
+  }
+}
+
 void RegionStore::save() {
   for (auto& [program, known] : programs_) {
+    if (known.warm_changed) {
+      known.warm_changed = false;
+      const std::vector<u64> places(known.warm.begin(), known.warm.end());
+      store(kWarm, program, std::as_bytes(std::span(places)));
+    }
     if (!known.changed) continue;
     known.changed = false;
     known.regions.merge(read(program));
@@ -102,7 +129,7 @@ void RegionStore::save() {
     for (const auto& [key, region] : known.regions) {
       if (writer.size() + region.object.size() < kMostOfOneProgram) write(writer, region);
     }
-    folder_.store(name_of(program), std::as_bytes(std::span(key_)), writer.bytes(), kLimits);
+    store(kRegions, program, writer.bytes());
   }
 }
 

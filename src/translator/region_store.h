@@ -1,9 +1,11 @@
 // Translated regions on disk, a file per program, so that the next run of it starts fast. A stored region is used only
-// where memory holds exactly the words it was made from.
+// where memory holds exactly the words it was made from. A second file says which places were warm, so that
+// the next run translates them sooner.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,20 +32,31 @@ class RegionStore {
   // A region with this head whose source passes; null if there is none.
   const StoredRegion* find(u64 head, const std::function<bool(const Source&)>& matches) const;
   void add(u64 program, StoredRegion region);
-  // Writes the programs that have new regions, together with what others have stored in the meantime.
+  // What was warm in earlier runs of an open program, and what is added to it.
+  const WarmPlaces& warm_places(u64 program) { return programs_[program].warm; }
+  void remember(u64 program, const WarmPlaces& places);
+  // Writes the programs that have something new, together with what others have stored in the meantime.
   void save();
 
-  std::string name_of(u64 program) const;
+  std::string name_of(u64 program) const { return file_name(kRegions, program); }
+  std::string warm_name_of(u64 program) const { return file_name(kWarm, program); }
 
  private:
   using Regions = std::map<std::pair<u64, u64>, StoredRegion>;  // by head and hash
+  static constexpr const char* kRegions = "regions-";
+  static constexpr const char* kWarm = "warm-";
   Regions read(u64 program) const;
+  WarmPlaces read_warm(u64 program) const;
+  std::string file_name(const char* kind, u64 program) const;
+  void store(const char* kind, u64 program, std::span<const std::byte> contents) const;
 
   const cache::Folder folder_;
   const std::string key_;
   struct Program {
     Regions regions;
     bool changed = false;
+    WarmPlaces warm;
+    bool warm_changed = false;
   };
   std::unordered_map<u64, Program> programs_;
 };

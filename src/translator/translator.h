@@ -39,7 +39,10 @@ class Translator {
   const Settings& settings() const { return settings_; }
 
   // Programs are named by a hash of the code they start with: regions are kept on disk for each.
-  virtual void open(u64 program) = 0;
+  // Gives what was warm in earlier runs.
+  virtual WarmPlaces open(u64 program) = 0;
+  // What was warm in this one, for later runs.
+  virtual void remember(u64 program, const WarmPlaces& places) = 0;
   // A region with this head, made now or earlier, whose source passes. Null if there is none.
   virtual RegionPointer find(u64 head, const std::function<bool(const Source&)>& matches) = 0;
   // Translates at once. Null if that cannot be done.

@@ -17,6 +17,12 @@ constexpr std::uint64_t kData = 0x40000;
 
 constexpr std::uint32_t ldr_post(unsigned rt, unsigned rn) { return 0xf8408400 | rn << 5 | rt; }
 constexpr std::uint32_t str_post(unsigned rt, unsigned rn) { return 0xf8008400 | rn << 5 | rt; }
+constexpr std::uint32_t ldr_at(unsigned rt, unsigned rn, unsigned slot) {
+  return 0xf9400000 | slot << 10 | rn << 5 | rt;
+}
+constexpr std::uint32_t str_at(unsigned rt, unsigned rn, unsigned slot) {
+  return 0xf9000000 | slot << 10 | rn << 5 | rt;
+}
 constexpr std::uint32_t bl(int words) { return 0x94000000 | (static_cast<std::uint32_t>(words) & 0x3ffffff); }
 constexpr std::uint32_t add_reg(unsigned rd, unsigned rn, unsigned rm) { return 0x8b000000 | rm << 16 | rn << 5 | rd; }
 constexpr std::uint32_t eor_reg(unsigned rd, unsigned rn, unsigned rm) { return 0xca000000 | rm << 16 | rn << 5 | rd; }
@@ -126,6 +132,37 @@ TEST(TranslatedCode, FaultsArePrecise) {
   EXPECT_EQ(pair.run().reason, StopReason::kFault);
 }
 
+// Accesses that share a look-up: in one page, in two, in a page that a store between them makes private, and up to
+// where the last of them faults first.
+TEST(TranslatedCode, AccessesThroughOneRegister) {
+  for (const std::uint64_t start : {0u, 4u, 1u, 13u}) {
+    Pair pair({ldr_at(3, 1, 0), ldr_at(5, 1, 2), str_at(2, 1, 1), ldr_at(6, 1, 1), str_at(6, 1, 2), ldr_at(7, 1, 2),
+               add_reg(0, 0, 3), add_reg(0, 0, 5), add_reg(0, 0, 6), add_reg(0, 0, 7), add_imm(1, 1, 20),
+               subs_imm(2, 2, 1), b_ne(-12), hlt(0)});
+    pair.both([&](Machine& machine) {
+      machine.set_x(1, kData + start);
+      machine.set_x(2, 100000);
+    });
+    const Stop stop = pair.run();
+    EXPECT_EQ(stop.reason, StopReason::kFault);
+    EXPECT_FALSE(stop.fault_is_write);
+    EXPECT_EQ(stop.pc, kCode + 4);
+    EXPECT_GE(stop.address, kData + 0x2000);
+  }
+}
+
+// Every store of a round changes the code that runs.
+TEST(TranslatedCode, AccessesThroughOneRegisterChangeCode) {
+  Pair pair({str_at(2, 3, 0), str_at(2, 3, 1), str_at(2, 3, 2), add_imm(0, 0, 1), kNop, kNop, subs_imm(4, 4, 1),
+             b_ne(-7), hlt(0)});
+  pair.both([](Machine& machine) {
+    machine.set_x(2, std::uint64_t{add_imm(0, 0, 3)} << 32 | add_imm(0, 0, 5));
+    machine.set_x(3, kCode);
+    machine.set_x(4, 60);
+  });
+  (void)pair.run(1000);
+}
+
 TEST(TranslatedCode, ALoopThatRewritesItself) {
   Pair pair({str_w(2, 3), add_imm(2, 2, 1024), kNop, subs_imm(4, 4, 1), b_ne(-4), hlt(0)});
   pair.both([](Machine& machine) {
@@ -166,6 +203,32 @@ TEST(TranslatedCode, PagesThatAreMappedAnewShowTheirNewCode) {
     EXPECT_EQ(pair.run().reason, StopReason::kHalt);
     EXPECT_EQ(pair.jit().x(0), 5000u * step);
   }
+}
+
+// Regions that call each other through registers, in two pages: the ways out that look for a page themselves.
+TEST(TranslatedCode, RegionsInSeveralPages) {
+  constexpr std::uint32_t kBlrX9 = 0xd63f0000 | 9 << 5;
+  Words words = {kBlrX9, subs_imm(2, 2, 1), b_ne(-2), b(1024 - 3 + 2)};
+  words.resize(1024, kNop);
+  words.insert(words.end(), {add_imm(0, 0, 3), kRet, add_imm(0, 0, 1), movz(2, 50), b(-1028)});
+  Pair pair(words);
+  pair.both([](Machine& machine) {
+    machine.set_x(2, 50);
+    machine.set_x(9, kCode + 0x1000);
+  });
+  std::mt19937 random(1);
+  for (int i = 0; i < 100 && !testing::Test::HasFailure(); ++i) {
+    EXPECT_EQ(pair.run(i % 2 ? 1 + random() % 20 : 2040 + random() % 3000).reason, StopReason::kBudget);
+  }
+  EXPECT_GT(pair.jit().statistics().regions, 1u);
+  pair.both([](Machine& machine) {
+    const Words other = {add_imm(0, 0, 5)};
+    EXPECT_TRUE(machine.load(bytes_of(other), kCode + 0x1000).ok());
+  });
+  EXPECT_EQ(pair.run(10000).reason, StopReason::kBudget);
+  // An address that is none.
+  pair.both([](Machine& machine) { machine.set_x(9, kCode + 0x1002); });
+  EXPECT_EQ(pair.run(10000).reason, StopReason::kFault);
 }
 
 TEST(TranslatedCode, CancelEndsALoop) {

@@ -16,12 +16,19 @@ GOLDEN = pathlib.Path(__file__).parent / "golden"
 CRC = "394000a0 52800101 4a000063 93400060 71000421 0a040000 4a430403 54ffff81 910004a5 eb0200bf 54fffec1"
 SUM = "b8404423 8b030000 f1000442 54ffffa1"  # of the words of an array
 COPY = "f8408423 f8008403 f1000442 54ffffa1"  # of words
+FRAME = "a9be7bfd 910003fd f9000bf3 aa0003f3 f9400bf3 a8c27bfd d65f03c0"  # a function that saves and restores registers
+DOTS = "fc408420 fc408441 1f400443 f1000484 54ffff81"  # multiplies and adds of doubles
 FIELD = "93452c20 8b000021 f1000442 54ffffa1"  # a signed field of a register, which are two shifts in PTX
 REGIONS = {
     "crc.ptx": ("ptx", CRC),
     "field.ptx": ("ptx", FIELD),
     "sum_alone.ptx": ("ptx-alone", SUM),
     "copy_alone.ptx": ("ptx-alone", COPY),
+    "crc.x86": ("x86", CRC),
+    "sum.x86": ("x86", SUM),
+    "copy.x86": ("x86", COPY),
+    "frame.x86": ("x86", FRAME),
+    "dots.x86": ("x86", DOTS),
 }
 
 

@@ -1,5 +1,6 @@
 // Prints what the translator makes of a few words, or how long it takes:
-// region_text ir|asm|time|ptx|ptx-alone|ptx-time HEAD WORD...   (numbers in hexadecimal)
+// region_text ir|asm|x86|time|ptx|ptx-alone|ptx-time HEAD WORD...   (numbers in hexadecimal)
+// asm is for this processor, x86 for one that is the same everywhere.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -12,7 +13,7 @@
 int main(int count, char** arguments) {
   using namespace kvrm;
   if (count < 4) {
-    std::fprintf(stderr, "region_text: ir|asm|time|ptx|ptx-alone|ptx-time HEAD WORD...\n");
+    std::fprintf(stderr, "region_text: ir|asm|x86|time|ptx|ptx-alone|ptx-time HEAD WORD...\n");
     return 2;
   }
   const std::string_view what = arguments[1];
@@ -49,7 +50,7 @@ int main(int count, char** arguments) {
     std::fputs(compiler->compile({&region, 1}, what == "ptx-alone").ptx.c_str(), stdout);
     return 0;
   }
-  const auto compiler = translator::HostCompiler::create(error);
+  const auto compiler = translator::HostCompiler::create(error, what == "x86" ? "x86-64-v3" : "");
   if (!compiler) {
     std::fprintf(stderr, "region_text: %s\n", error.c_str());
     return 1;
@@ -63,6 +64,6 @@ int main(int count, char** arguments) {
     }
     return 0;
   }
-  std::fputs(compiler->text_of(plan, what == "asm").c_str(), stdout);
+  std::fputs(compiler->text_of(plan, what != "ir").c_str(), stdout);
   return 0;
 }

@@ -54,6 +54,38 @@ TEST_F(Store, KeepsRegions) {
   EXPECT_EQ(again.find(0x1000, [](const Source&) { return false; }), nullptr);
 }
 
+TEST_F(Store, KeepsWarmPlaces) {
+  for (const u64 place : {u64{0x1000}, u64{0x2000}}) {
+    RegionStore one = store();
+    one.open(7);
+    one.remember(7, {place});
+    one.save();
+  }
+  RegionStore again = store();
+  again.open(7);
+  EXPECT_EQ(again.warm_places(7), (WarmPlaces{0x1000, 0x2000}));
+  RegionStore other = store("another processor");
+  other.open(7);
+  EXPECT_TRUE(other.warm_places(7).empty());
+  const fs::path warm = folder_ / again.warm_name_of(7);
+  fs::resize_file(warm, fs::file_size(warm) - 3);
+  RegionStore cut = store();
+  cut.open(7);
+  EXPECT_TRUE(cut.warm_places(7).empty());
+}
+
+TEST_F(Store, WarmPlacesAreLimited) {
+  WarmPlaces many;
+  for (u64 place = 0; place < 100000; ++place) many.insert(place * 4);
+  RegionStore one = store();
+  one.open(7);
+  one.remember(7, many);
+  one.save();
+  RegionStore again = store();
+  again.open(7);
+  EXPECT_EQ(again.warm_places(7).size(), 65536u);
+}
+
 TEST_F(Store, AnotherKeyIsAnotherStore) {
   keep(0x1000);
   RegionStore other = store("another processor");
