@@ -147,7 +147,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   auto stored = translator::GpuStore(settings_.folder, key_).find();
   if (!stored) return {};
   code_ = *std::move(stored);
-  round_ = code_.rounds >= settings_.rounds.enough ? settings_.rounds.most : code_.rounds;
+  round_ = code_.rounds;
   if (auto loaded = timed(link_seconds_, [&] { return target_->load(code_.image); })) {
     linked_ = *std::move(loaded);
     cached_ = code_.heads.size();
@@ -218,8 +218,7 @@ Result<void> GpuRegions::look() {
   code_.usual_float = *usual_float;
   ++round_;
   if (translator_->choose(codes_, *heat, *usual_float)) return make();
-  // Nothing new, which is worth knowing once the looks are enough.
-  if (linked_ && round_ == settings_.rounds.enough) save();
+  if (linked_) save();  // that there was nothing new is worth knowing, too
   return {};
 }
 

@@ -9,8 +9,8 @@ namespace kvrm {
 
 struct GpuRounds {
   // Programs come to their long loops late, so that there are several looks, each launch before one so many times as
-  // long as the launch before. Code that was kept after `enough` of them is not looked at again.
-  u32 most = 8, enough = 4;
+  // long as the launch before. Later runs go on with what is left of them.
+  u32 most = 8;
   std::chrono::milliseconds first{60};
   u32 longer = 2;
   // A place is counted when a turn is over: instructions of a turn before the first look and before the later ones.

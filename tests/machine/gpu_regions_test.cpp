@@ -196,8 +196,7 @@ TEST_F(RegionsOfAGpu, ThatWereLookedAtOftenEnoughNeedOneLaunch) {
   GpuRegions first(settings());
   ASSERT_TRUE(begin(first));
   device_.heat[0] = 100;
-  for (u32 i = 0; i < GpuRounds().enough; ++i) pause(first);
-  EXPECT_NE(first.next(milliseconds(0)).time, milliseconds(0)) << "it goes on looking";
+  for (u32 i = 0; i < GpuRounds().most; ++i) pause(first);
   GpuRegions again(settings());
   ASSERT_TRUE(begin(again));
   EXPECT_EQ(again.next(milliseconds(0)).time, milliseconds(0));
