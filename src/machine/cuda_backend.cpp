@@ -239,6 +239,7 @@ void CudaBackend::watch_places(GpuRegions* regions, LaneSet::Run& run, LaneSet::
   const LaneSet::Slice first = regions->next(slice_);
   run.slice = first.time;
   run.turn = first.turn;
+  run.counts = first.counts;
   hooks.paused = [this, regions] { return regions->paused(slice_); };
 }
 
@@ -438,6 +439,7 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
     job_lanes_ = lane_count;
   }
   if (auto placed = job_set_->place(starts, inputs); !placed) return placed;
+  if (auto begun = begin_regions(job_regions_.get(), *job_set_, starts); !begun) return begun;
 
   LaneProcesses processes;
   Growth growth(control.progress.instructions);
@@ -478,7 +480,6 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
     }
   };
   LaneSet::Run run{.budget = limits.instructions, .meet = meet_, .slice = slice_, .orders = {}};
-  if (auto begun = begin_regions(job_regions_.get(), *job_set_, starts); !begun) return begun;
   watch_places(job_regions_.get(), run, hooks);
   const auto ran = job_set_->run(run, hooks);
   control.progress.lanes_alive.fetch_sub(lane_count, std::memory_order_relaxed);

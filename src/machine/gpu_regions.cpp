@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "device/cuda/images.h"
+#include "neural/sha256.h"
 #include "translator/bitcode.h"
 
 namespace kvrm {
@@ -65,7 +66,7 @@ std::string reason_not_to(const Options& options, const Dispatching& dispatching
     return "code is not translated as an unverified network says";
   }
   std::string problem;
-  if (!translator::GpuTranslator::create({}, problem)) return problem;
+  if (!translator::GpuTranslator::is_there(problem)) return problem;
   if (!gpu.linkable()) {
     return "this build has no kernel for sm_" + std::to_string(gpu.context->properties().compute()) +
            " that code can be linked to (KVRM_LINKABLE)";
@@ -120,13 +121,13 @@ std::unique_ptr<GpuRegions> GpuRegions::create(const Options& options, const Dis
 }
 
 std::string GpuRegions::key_now() const {
-  u64 hash = 0;
-  for (const auto& code : codes_) {
-    const u64 where[] = {code.start, code.entry};
-    hash = cache::content_hash(std::as_bytes(std::span(where)), hash);
-    hash = cache::content_hash(std::as_bytes(code.words), hash);
+  // Nobody finds another program with the same key: what is kept is used without a look at the words.
+  std::string code;
+  for (const auto& part : codes_) {
+    code += std::to_string(part.start) + " " + std::to_string(part.entry) + " " +
+            neural::sha256(std::as_bytes(part.words)) + " ";
   }
-  return settings_.key + " code " + std::to_string(hash) + " counts " + std::to_string(counts_) +
+  return settings_.key + " code " + code + " counts " + std::to_string(counts_) +
          (target_->alone() ? " alone" : " together");
 }
 
@@ -157,16 +158,19 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
     return take();
   }
   // The driver does not take it. What to translate is known all the same.
-  if (!restart()) return {};
+  if (!may_translate() || !restart()) {
+    code_ = {};
+    return {};
+  }
   return make();
 }
 
-bool GpuRegions::is_over() const {
-  return failed_ || round_ >= settings_.rounds.most || seconds_ + link_seconds_ >= settings_.budget_seconds;
-}
+bool GpuRegions::may_translate() const { return !failed_ && seconds_ + link_seconds_ < settings_.budget_seconds; }
+
+bool GpuRegions::is_over() const { return !may_translate() || round_ >= settings_.rounds.most; }
 
 LaneSet::Slice GpuRegions::next(std::chrono::milliseconds usual) const {
-  if (is_over()) return {usual, linked_ ? kLongTurn : LaneSet::kTurn};
+  if (is_over()) return {usual, linked_ ? kLongTurn : LaneSet::kTurn, false};
   LaneSet::Slice slice = settings_.rounds.slice(round_);
   if (usual.count() != 0) slice.time = std::min(slice.time, usual);
   return slice;
@@ -183,9 +187,12 @@ Result<LaneSet::Slice> GpuRegions::paused(std::chrono::milliseconds usual) {
 Result<void> GpuRegions::take() {
   std::vector<LaneSet::Region> regions;
   for (u32 i = 0; i < code_.heads.size(); ++i) {
-    if (code_.heads[i].code >= codes_.size()) continue;
-    const auto& code = codes_[code_.heads[i].code];
-    regions.push_back({i, code.start, static_cast<u32>(code.words.size()), code_.heads[i].entry});
+    const auto& head = code_.heads[i];
+    if (head.code >= codes_.size()) continue;
+    const auto& code = codes_[head.code];
+    const u64 index = (head.address - code.start) / sizeof(u32);
+    if (head.address < code.start || index >= code.words.size() || head.entry != code.entry + index) continue;
+    regions.push_back({i, code.start, static_cast<u32>(code.words.size()), head.entry});
   }
   return target_->take(linked_, regions);
 }

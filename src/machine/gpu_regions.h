@@ -67,6 +67,7 @@ class GpuRegions {
 
  private:
   std::string key_now() const;
+  bool may_translate() const;
   bool is_over() const;
   Result<void> take();
   bool restart();

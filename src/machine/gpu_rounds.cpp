@@ -5,7 +5,7 @@ namespace kvrm {
 using device::cuda::LaneSet;
 
 LaneSet::Slice GpuRounds::slice(u32 round) const {
-  LaneSet::Slice slice{first, round == 0 ? first_turn : turn};
+  LaneSet::Slice slice{first, round == 0 ? first_turn : turn, true};
   for (u32 i = 0; i < round; ++i) slice.time *= longer;
   return slice;
 }

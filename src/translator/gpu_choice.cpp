@@ -133,14 +133,14 @@ u64 GpuChoice::function_of(const SharedCode& code, u64 place) const {
 void GpuChoice::add(const SharedCode& code, u32 number, u32 index) {
   const u64 place = code.start + index * kWordBytes;
   // What a region of this round holds will run there. In older ones lanes may come from elsewhere, or leave too early.
-  const auto covered = covered_.find(place);
+  const auto covered = covered_.find({number, place});
   if (covered != covered_.end() && covered->second == rounds_) return;
   const Plan around = plan_at(code, place);
   if (around.blocks.empty()) return;
   const auto loop = loop_around(around);
   u64 head = loop ? *loop : function_of(code, place);
-  if (known_.contains(head)) {
-    if (grow(code, head, place) || covered != covered_.end()) return;
+  if (known_.contains({number, head})) {
+    if (grow(code, number, head, place) || covered != covered_.end()) return;
     head = place;
   }
   Plan plan = head == place ? around : plan_at(code, head);
@@ -153,30 +153,30 @@ void GpuChoice::add(const SharedCode& code, u32 number, u32 index) {
 }
 
 void GpuChoice::make(const SharedCode& code, u32 number, u64 head, Plan plan) {
-  if (plan.blocks.empty() || !known_.emplace(head, regions_.size()).second) return;
+  if (plan.blocks.empty() || !known_.emplace(Where{number, head}, regions_.size()).second) return;
   regions_.push_back({});
   heads_.push_back({head, number, code.entry + static_cast<u32>((head - code.start) / kWordBytes)});
-  put(static_cast<u32>(regions_.size() - 1), head, std::move(plan));
+  put(static_cast<u32>(regions_.size() - 1), number, head, std::move(plan));
 }
 
 // A loop that has a region, and more of whose code has run by now.
-bool GpuChoice::grow(const SharedCode& code, u64 head, u64 place) {
-  const u32 region = known_.at(head);
+bool GpuChoice::grow(const SharedCode& code, u32 number, u64 head, u64 place) {
+  const u32 region = known_.at({number, head});
   Plan plan = plan_at(code, head);
   if (plan.words <= regions_[region].plan.words) return false;
   const auto held = [&](const PlanBlock& block) { return holds(block, place); };
   if (std::ranges::none_of(plan.blocks, held)) return false;
-  put(region, head, std::move(plan));
+  put(region, number, head, std::move(plan));
   grown_ = true;
   return true;
 }
 
-void GpuChoice::put(u32 region, u64 head, Plan plan) {
+void GpuChoice::put(u32 region, u32 number, u64 head, Plan plan) {
   for (const PlanBlock& block : plan.blocks) {
-    for (u32 i = 0; i < block.words.size(); ++i) covered_[block.address + i * kWordBytes] = rounds_;
+    for (u32 i = 0; i < block.words.size(); ++i) covered_[{number, block.address + i * kWordBytes}] = rounds_;
   }
   char name[64];
-  std::snprintf(name, sizeof name, "kvrm_region_%llx_%u", head, plan.words);
+  std::snprintf(name, sizeof name, "kvrm_region_%u_%llx_%u", number, head, plan.words);
   regions_[region] = {std::move(plan), name};
 }
 

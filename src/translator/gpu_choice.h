@@ -1,9 +1,10 @@
 // Which code of a program becomes regions on a GPU: where lanes were found, the hottest first.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "translator/gpu_translator.h"
@@ -30,9 +31,9 @@ class GpuChoice {
   Plan plan_at(const SharedCode& code, u64 head, u32 share = 1) const;  // of the limits
   u64 function_of(const SharedCode& code, u64 place) const;
   void add(const SharedCode& code, u32 number, u32 index);
-  bool grow(const SharedCode& code, u64 head, u64 place);
+  bool grow(const SharedCode& code, u32 number, u64 head, u64 place);
   void make(const SharedCode& code, u32 number, u64 head, Plan plan);
-  void put(u32 region, u64 head, Plan plan);
+  void put(u32 region, u32 number, u64 head, Plan plan);
 
   const GpuLimits limits_;
   std::vector<GpuRegion> regions_;
@@ -41,8 +42,9 @@ class GpuChoice {
   std::vector<bool> seen_;                        // words at which a lane was ever found
   u32 rounds_ = 0;
   bool grown_ = false;                    // in this round, some region
-  std::unordered_map<u64, u32> known_;    // heads, and their regions
-  std::unordered_map<u64, u32> covered_;  // words in regions, and the round in which they were put there
+  using Where = std::pair<u32, u64>;  // which code, and the address there: programs may lie at the same addresses
+  std::map<Where, u32> known_;        // heads, and their regions
+  std::map<Where, u32> covered_;      // words in regions, and the round in which they were put there
 };
 
 }  // namespace kvrm::translator

@@ -67,7 +67,8 @@ void GpuFrame::require_usual_float(llvm::IRBuilder<>& builder, u64 head) {
   builder.CreateCondBr(builder.CreateICmpEQ(builder.CreateOr(fpcr, exact), builder.getInt32(0)), usual, unusual,
                        llvm::MDBuilder(builder.getContext()).createBranchWeights(2000, 1));
   builder.SetInsertPoint(unusual);
-  leave_to(builder, head, function_->getArg(1));
+  // The instruction is the interpreter's, in the same turn.
+  trap(builder, head, function_->getArg(1), builder.getInt32(static_cast<u32>(Trap::kNotHere)));
   builder.SetInsertPoint(usual);
 }
 

@@ -1,5 +1,8 @@
 #include "translator/gpu_translator.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "translator/gpu_choice.h"
 #include "translator/gpu_compiler.h"
 
@@ -17,9 +20,9 @@ class RealGpuTranslator final : public GpuTranslator {
 
   GpuTranslation translate(bool alone) override {
     GpuCode code = compiler_->compile(choice_.regions(), alone);
-    if (code.ptx.empty()) return {};
+    if (code.ptx.empty() || std::ranges::none_of(code.made, std::identity{})) return {};
     GpuTranslation made{std::move(code.ptx), choice_.heads(), 0};
-    for (const GpuRegion& region : choice_.regions()) made.words += region.plan.words;
+    for (std::size_t i = 0; i < code.made.size(); ++i) made.words += code.made[i] ? choice_.regions()[i].plan.words : 0;
     return made;
   }
 
@@ -29,6 +32,8 @@ class RealGpuTranslator final : public GpuTranslator {
 };
 
 }  // namespace
+
+bool GpuTranslator::is_there(std::string&) { return true; }
 
 std::unique_ptr<GpuTranslator> GpuTranslator::create(const GpuLimits& limits, std::string& error) {
   auto compiler = GpuCompiler::create(error);

@@ -39,7 +39,9 @@ struct GpuTranslation {
 
 class GpuTranslator {
  public:
-  // Null, and why, if this build has no translator.
+  // Whether this build has one, and why not.
+  static bool is_there(std::string& error);
+  // Null, and why, if it cannot work.
   static std::unique_ptr<GpuTranslator> create(const GpuLimits& limits, std::string& error);
   virtual ~GpuTranslator() = default;
 

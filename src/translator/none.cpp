@@ -10,8 +10,13 @@ std::shared_ptr<Translator> Translator::create(const Settings&, std::string& err
   return nullptr;
 }
 
-std::unique_ptr<GpuTranslator> GpuTranslator::create(const GpuLimits&, std::string& error) {
+bool GpuTranslator::is_there(std::string& error) {
   error = std::string("this build has no translator: ") + KVRM_NO_TRANSLATOR;
+  return false;
+}
+
+std::unique_ptr<GpuTranslator> GpuTranslator::create(const GpuLimits&, std::string& error) {
+  (void)is_there(error);
   return nullptr;
 }
 

@@ -119,6 +119,9 @@ void RegionStore::save() {
   for (auto& [program, known] : programs_) {
     if (known.warm_changed) {
       known.warm_changed = false;
+      for (const u64 place : read_warm(program)) {
+        if (known.warm.size() < kMostWarm) known.warm.insert(place);
+      }
       const std::vector<u64> places(known.warm.begin(), known.warm.end());
       store(kWarm, program, std::as_bytes(std::span(places)));
     }

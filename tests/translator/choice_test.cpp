@@ -303,5 +303,28 @@ TEST(ChoiceOfHeads, SeveralPiecesOfCode) {
   EXPECT_NE(choice.regions()[0].name, choice.regions()[1].name);
 }
 
+// Jobs of several programs: what is at an address in one says nothing about the others.
+TEST(ChoiceOfHeads, SeveralProgramsAtOneAddress) {
+  const Words longer{movz(1, 9),       add_imm(0, 0, 1),  add_imm(0, 0, 2), add_imm(0, 0, 3),
+                     add_imm(0, 0, 4), subs_imm(1, 1, 1), b_ne(-5),         hlt(0)};
+  constexpr u32 kSecondEntry = 40, kAll = 64;
+  const SharedCode codes[] = {{kCode, kLoop, 0}, {kCode, longer, kSecondEntry}};
+  std::vector<u32> heat(2 * kAll);
+  heat[2] = 100;
+  GpuChoice choice({});
+  ASSERT_TRUE(choice.choose(codes, heat, false));
+  heat.assign(heat.size(), 0);
+  heat[kSecondEntry + 2] = 100;
+  ASSERT_TRUE(choice.choose(codes, heat, false));
+  ASSERT_EQ(choice.heads().size(), 2u);
+  for (u32 i = 0; i < 2; ++i) {
+    EXPECT_EQ(choice.heads()[i].address, kCode + 4);
+    EXPECT_EQ(choice.heads()[i].code, i);
+  }
+  EXPECT_EQ(choice.regions()[0].plan.words, 4u);
+  EXPECT_EQ(choice.regions()[1].plan.words, 6u);
+  EXPECT_NE(choice.regions()[0].name, choice.regions()[1].name);
+}
+
 }  // namespace
 }  // namespace kvrm::translator

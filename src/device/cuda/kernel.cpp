@@ -114,8 +114,9 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_prepare(const Launch* launch)
   if (lane == 0 && sync::kHasExchange16) launch->world->common_locks = nullptr;
 }
 
-// Before the first launch: every word that may be code, then where regions begin, and then how far each word runs
-// straight on. While lanes run nobody writes there, so they need not agree who does.
+// Before the first launch, and between two when there are new regions: every word that may be code, then where regions
+// begin, and then how far each word runs straight on. While lanes run nobody writes there, so they need not agree who
+// does.
 extern "C" __attribute__((nvptx_kernel)) void kvrm_decode(const Launch* launch, u32 pass) {
   const kvrm::u64 step = kvrm::u64{warp::blocks()} * warp::block_size();
   for (kvrm::u64 i = warp::block() * warp::block_size() + warp::thread(); i < launch->image_bytes / 4; i += step) {

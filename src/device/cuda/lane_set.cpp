@@ -277,11 +277,12 @@ Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput
   }
   region_count_ = 0;
   heat_ = DeviceBuffer();
-  return decode();
+  return decode(false);
 }
 
-Result<void> LaneSet::decode() {
-  const lanes::Launch launch = describe();
+Result<void> LaneSet::decode(bool again) {
+  lanes::Launch launch = describe();
+  if (again) launch.router.counts = nullptr;  // the words have been counted
   if (auto done = upload(launch_.address(), &launch, sizeof(launch)); !done) return done;
   constexpr unsigned kThreads = 256;
   const unsigned most = 8 * static_cast<unsigned>(gpu_->context->properties().multiprocessors);
@@ -302,7 +303,7 @@ Result<void> LaneSet::take_regions(GpuPointer gpu, std::span<const Region> regio
   if (auto done = put(regions_, list, "the translated regions"); !done) return done;
   region_count_ = static_cast<u32>(list.size());
   gpu_ = std::move(gpu);
-  return decode();
+  return decode(true);
 }
 
 Result<std::vector<u32>> LaneSet::heat() {
@@ -420,6 +421,7 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   launch.budget = run.budget;
   launch.meet = run.meet;
   launch.turn = run.turn;
+  if (!run.counts) launch.heat = nullptr;
   launch.raw_calls = run.raw_calls;
   if (!run.orders.empty()) {
     launch.orders = reinterpret_cast<const lanes::Order*>(orders_.address());
@@ -446,7 +448,8 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
     if (ran) ran = watch(hooks, service, slice, seen);
     if (!ran || *unfinished_word() == 0) break;
     *control_word() &= ~u32{lanes::kPause};
-    if (hooks.paused) {
+    // Who has cancelled does not wait for a translation.
+    if (hooks.paused && !(hooks.cancel && hooks.cancel->load(std::memory_order_relaxed))) {
       auto next = hooks.paused();
       ran = next ? Result<void>() : next.error();
       if (!ran) break;
@@ -455,7 +458,7 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
       const lanes::Launch now = describe();
       launch.regions = now.regions;
       launch.region_count = now.region_count;
-      launch.heat = now.heat;
+      launch.heat = next->counts ? now.heat : nullptr;
     }
     launch.resume = 1;
     ran = upload(launch_.address(), &launch, sizeof(launch));
@@ -493,6 +496,7 @@ Result<void> LaneSet::with_memory(u32 lane, const std::function<void(memory::Gue
 }
 
 Result<void> LaneSet::set_registers(u32 first, std::span<const Cpu> cpus) {
+  if (cpus.empty()) return {};
   const DeviceAddress to = lanes_.address() + first * sizeof(lanes::Lane) + offsetof(lanes::Lane, registers);
   if (auto done = copies_.upload_rows(to, sizeof(lanes::Lane), cpus.data(), sizeof(Cpu), cpus.size()); !done)
     return done;

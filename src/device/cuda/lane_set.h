@@ -45,11 +45,13 @@ class LaneSet {
   struct Slice {
     std::chrono::milliseconds time;  // the most it may take; 0: no limit
     u32 turn;
+    bool counts = false;  // where lanes are found; heat() gives it
   };
   struct Run {
     u64 budget = ~u64{0};
     bool meet = true;
     u32 turn = kTurn;
+    bool counts = false;  // as a slice's
     bool raw_calls = false;
     std::chrono::milliseconds slice{0};  // the most one launch may take; 0: as long as it takes
     std::span<const lanes::Order> orders;  // one for each padded lane; empty: the placed jobs, one after the other
@@ -75,7 +77,8 @@ class LaneSet {
     u32 entry;  // of its head
   };
   Result<void> take_regions(GpuPointer gpu, std::span<const Region> regions);
-  // How often lanes were found at each word of the images since the last time; counts from the first call on.
+  // How often lanes were found at each word of the images since the last time, then how often they stood there when
+  // they had left a region; counts from the first call on, in launches that count.
   Result<std::vector<u32>> heat();
   // Whether FPCR is zero and inexact sticky in most lanes, as far as a few of them tell; between launches.
   Result<bool> usual_float() const;
@@ -102,7 +105,7 @@ class LaneSet {
   unsigned warps() const { return group_shift_ == 0 ? gpu_->single_warps : gpu_->warps(); }
   Result<void> allocate();
   Result<void> prepare();
-  Result<void> decode();
+  Result<void> decode(bool again);
   // What the host has seen of a run.
   struct Seen {
     u32 ends = 0;

@@ -61,7 +61,7 @@ inline Trap fetch_word(const Launch& launch, Lane& lane, Cpu& cpu, memory::LaneM
   return trap;
 }
 
-// Once for each word of the images, before anything runs: while lanes run together, what they run must not change.
+// For each word of the images while no lane runs: while lanes run together, what they run must not change.
 inline void decode_image_word(const Launch& launch, u64 index) {
   const u32 word = memory::load_global<u32>(launch.images + index * 4);
   // The router may want to know pc: an image is mapped at page boundaries, so its low bits are those of the index.
@@ -208,7 +208,8 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
               const u32 room = together.least(common_turn - ran);
               interpreter::TurnEnd end;
               bool over = false;
-              if (const auto* region = find_region(launch, window, at)) {
+              const interpreter::LaneRegion* const region = find_region(launch, window, at);
+              if (region) {
                 const interpreter::RegionEnd done = home.run_region(region->code, room);
                 end = {done.trap, room - done.left};
                 // What is left of the turn is too little for a round of it. The next turn is longer.
@@ -230,6 +231,8 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
               if (trap == Trap::kNotRecent) {
                 const auto page = memory.resolve(cpu.fault_address, static_cast<Access>(cpu.fault_access));
                 trap = page.trap == Trap::kNone && !(page.entry & memory::kEntryCommon) ? Trap::kNone : Trap::kNotHere;
+                // A region may want more of the page than there is, and would not get further the next time either.
+                if (region && end.retired == 0) trap = Trap::kNotHere;
               } else if (trap == Trap::kNotTogether) {
                 trap = Trap::kNone;
               } else if (trap == Trap::kNone && end.retired == 0 && !over) {
