@@ -126,7 +126,8 @@ class Fibers final : public Patience {
     running_ = to;
     void* fake = nullptr;
 #if KVRM_ASAN
-    __sanitizer_start_switch_fiber(from.ended ? nullptr : &fake, fibers_[to].bottom, fibers_[to].size);
+    const bool is_gone = from.ended && &from != &fibers_[main_];  // nobody comes back to it
+    __sanitizer_start_switch_fiber(is_gone ? nullptr : &fake, fibers_[to].bottom, fibers_[to].size);
 #endif
 #if KVRM_TSAN
     __tsan_switch_to_fiber(fibers_[to].tsan, 0);
