@@ -32,7 +32,7 @@ class Reader {
   bool done() const { return left_.empty(); }
   bool get(void* to, std::size_t size) {
     if (size > left_.size()) return false;
-    std::memcpy(to, left_.data(), size);
+    if (size != 0) std::memcpy(to, left_.data(), size);
     left_ = left_.subspan(size);
     return true;
   }

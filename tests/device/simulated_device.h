@@ -2,6 +2,7 @@
 // launches that run on simulated warps.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -129,7 +130,7 @@ class SimulatedDevice {
     }
     decoded_ = Pages((starts.image_bytes() / 4 + 2) * sizeof(interpreter::WordEntry));
     start_bytes_ = Pages(starts.page_bytes().size() + memory::kPageSize);
-    std::memcpy(start_bytes_.as(), starts.page_bytes().data(), starts.page_bytes().size());
+    std::ranges::copy(starts.page_bytes(), start_bytes_.as());
     names_ = starts.names();
     placed_.areas.resize(starts.area_count());
     placed_.pages.resize(starts.start_page_count());
