@@ -2,6 +2,8 @@
 
 #include <cstdio>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "cache/bytes.h"
 
@@ -24,6 +26,11 @@ std::optional<StoredGpuCode> GpuStore::find() const {
   const auto contents = folder_.find(name(), std::as_bytes(std::span(key_)));
   if (!contents) return std::nullopt;
   cache::Reader from(*contents);
+  // The folder compares a hash of the key. A guest has a say in this one, so it is compared itself.
+  std::vector<char> key;
+  u64 length = 0;
+  if (!from.get(length) || !from.get(key, length) || std::string_view(key.data(), key.size()) != key_)
+    return std::nullopt;
   StoredGpuCode code;
   u64 heads = 0, places = 0, size = 0;
   if (!from.get(code.words) || !from.get(code.rounds) || !from.get(code.usual_float) || !from.get(heads) ||
@@ -37,6 +44,8 @@ std::optional<StoredGpuCode> GpuStore::find() const {
 
 bool GpuStore::store(const StoredGpuCode& code) const {
   cache::Writer to;
+  to.put(static_cast<u64>(key_.size()));
+  to.put(key_.data(), key_.size());
   to.put(code.words);
   to.put(code.rounds);
   to.put(code.usual_float);
