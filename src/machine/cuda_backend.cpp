@@ -236,10 +236,7 @@ Result<void> CudaBackend::begin_regions(GpuRegions* regions, LaneSet& set, const
 
 void CudaBackend::watch_places(GpuRegions* regions, LaneSet::Run& run, LaneSet::Hooks& hooks) const {
   if (!regions) return;
-  const LaneSet::Slice first = regions->next(slice_);
-  run.slice = first.time;
-  run.turn = first.turn;
-  run.counts = first.counts;
+  run.slice = regions->next(slice_);
   hooks.paused = [this, regions] { return regions->paused(slice_); };
 }
 
@@ -357,7 +354,7 @@ Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results,
   LaneSet::Run run{.budget = budget,
                    .meet = meet_ && !common_,
                    .raw_calls = static_cast<bool>(control.system_call),
-                   .slice = slice_,
+                   .slice = {.time = slice_},
                    .orders = orders};
   watch_places(regions_.get(), run, hooks);
   const auto ran = set_->run(run, hooks);
@@ -479,7 +476,7 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
       done(std::move(result));
     }
   };
-  LaneSet::Run run{.budget = limits.instructions, .meet = meet_, .slice = slice_, .orders = {}};
+  LaneSet::Run run{.budget = limits.instructions, .meet = meet_, .slice = {.time = slice_}, .orders = {}};
   watch_places(job_regions_.get(), run, hooks);
   const auto ran = job_set_->run(run, hooks);
   control.progress.lanes_alive.fetch_sub(lane_count, std::memory_order_relaxed);

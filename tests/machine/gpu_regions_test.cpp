@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "damaged_file.h"
+
 namespace kvrm {
 namespace {
 
@@ -240,12 +242,7 @@ TEST_F(RegionsOfAGpu, DamagedFilesAreMadeAgain) {
   ASSERT_EQ(kept(), 2u);
   const auto size = fs::file_size(file());
   for (const std::uintmax_t at : {std::uintmax_t{0}, std::uintmax_t{20}, std::uintmax_t{40}, size / 2, size - 1}) {
-    std::fstream damaged(file(), std::ios::in | std::ios::out | std::ios::binary);
-    damaged.seekg(static_cast<std::streamoff>(at));
-    const int byte = damaged.get();
-    damaged.seekp(static_cast<std::streamoff>(at));
-    damaged.put(static_cast<char>(byte ^ 0x40));
-    damaged.close();
+    test::flip_a_bit(file(), at);
     EXPECT_EQ(kept(), 0u) << at;
   }
   fs::resize_file(file(), size / 3);
@@ -306,19 +303,17 @@ TEST_F(RegionsOfAGpu, TheBudgetEndsIt) {
 }
 
 TEST_F(RegionsOfAGpu, APlaceMustBeHot) {
-  auto cold = settings();
-  cold.rounds.fewest = 101;
-  GpuRegions regions(cold);
-  ASSERT_TRUE(begin(regions));
-  device_.heat[0] = 100;
-  pause(regions);
+  const auto look = [&](u32 fewest, u32 found) {
+    auto some = settings();
+    some.rounds.fewest = fewest;
+    GpuRegions regions(some);
+    ASSERT_TRUE(begin(regions));
+    device_.heat[0] = found;
+    pause(regions);
+  };
+  look(101, 100);
   EXPECT_EQ(device_.links, 0u);
-  auto warm = settings();
-  warm.rounds.fewest = 1;
-  GpuRegions once(warm);
-  ASSERT_TRUE(begin(once));
-  device_.heat[0] = 1;
-  pause(once);
+  look(1, 1);
   EXPECT_EQ(device_.regions.size(), 1u);
 }
 

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
+#include "../machine/damaged_file.h"
 #include "translator/region_store.h"
 
 namespace kvrm::translator {
@@ -100,12 +100,7 @@ TEST_F(Store, DamageIsSeenAndRepaired) {
   keep(0x1000);
   const auto size = fs::file_size(file());
   for (const std::uintmax_t at : {std::uintmax_t{0}, std::uintmax_t{9}, std::uintmax_t{20}, size / 2, size - 1}) {
-    std::fstream damaged(file(), std::ios::in | std::ios::out | std::ios::binary);
-    damaged.seekg(static_cast<std::streamoff>(at));
-    const int byte = damaged.get();
-    damaged.seekp(static_cast<std::streamoff>(at));
-    damaged.put(static_cast<char>(byte ^ 0x40));
-    damaged.close();
+    test::flip_a_bit(file(), at);
     RegionStore again = store();
     EXPECT_FALSE(holds(again, 0x1000)) << at;
     keep(0x1000);

@@ -420,8 +420,8 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   lanes::Launch launch = describe();
   launch.budget = run.budget;
   launch.meet = run.meet;
-  launch.turn = run.turn;
-  if (!run.counts) launch.heat = nullptr;
+  launch.turn = run.slice.turn;
+  if (!run.slice.counts) launch.heat = nullptr;
   launch.raw_calls = run.raw_calls;
   if (!run.orders.empty()) {
     launch.orders = reinterpret_cast<const lanes::Order*>(orders_.address());
@@ -432,7 +432,7 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   // Few lanes spread over the multiprocessors, many fill them.
   const unsigned threads = group_shift_ == 0 ? 32 : Gpu::kBlockThreads;
   const unsigned shared = group_shift_ == 0 ? single_bytes() : threads * resident_bytes();
-  std::chrono::milliseconds slice = run.slice;
+  std::chrono::milliseconds slice = run.slice.time;
   hooks_ = &hooks;
   // What a lane wrote itself comes before what the host does for it.
   Service service(host_mailbox(), hooks.serve,

@@ -42,18 +42,17 @@ class LaneSet {
   // What the lanes of later launches begin with; before the first launch, or when no lane is to go on.
   Result<void> place(const StartSet& starts, std::span<const LaneJobInput> jobs);
 
+  // How one launch is to be.
   struct Slice {
-    std::chrono::milliseconds time;  // the most it may take; 0: no limit
-    u32 turn;
+    std::chrono::milliseconds time{0};  // the most it may take; 0: as long as it takes
+    u32 turn = kTurn;
     bool counts = false;  // where lanes are found; heat() gives it
   };
   struct Run {
     u64 budget = ~u64{0};
     bool meet = true;
-    u32 turn = kTurn;
-    bool counts = false;  // as a slice's
     bool raw_calls = false;
-    std::chrono::milliseconds slice{0};  // the most one launch may take; 0: as long as it takes
+    Slice slice;  // the first launch, and all of them unless Hooks::paused says otherwise
     std::span<const lanes::Order> orders;  // one for each padded lane; empty: the placed jobs, one after the other
   };
   struct Hooks {
