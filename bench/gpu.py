@@ -4,6 +4,7 @@
     bench/gpu.py --json build/bench/gpu.json              everything
     bench/gpu.py --parts one,start                        parts of it; bench/README.md names them
     bench/gpu.py --engine jit --parts one,lockstep        the same with the translator: a first run, then from its cache
+    bench/gpu.py --engine jit --parts one,native          one lane against the same C compiled for one GPU thread
     bench/gpu.py --device cpu --small                     a trial without a GPU: small sizes
 
 Needs the guests (bench/Makefile; built here where the cross compiler is) and Python alone, so it also runs on a machine that
@@ -24,10 +25,11 @@ import sys
 import time
 
 import gpu_fleets
+import gpu_native
 from run import INTEGER, geometric_mean
 
 REPO = pathlib.Path(__file__).resolve().parents[1]
-PARTS = ("start", "one", "lanes128", "lockstep", "short", "long")
+PARTS = ("start", "one", "native", "lanes128", "lockstep", "short", "long")
 LOCKSTEP = ("crc32", "sha256", "quicksort", "sieve", "matmul", "list", "strsearch", "dhry", "json")
 LANE_COUNTS = (2112, 16896, 33792, 67584, 131072)
 PASS = 900_000  # instructions, about
@@ -68,6 +70,11 @@ class Bench:
 
     def run(self, command, stdin=None, environment=None, may_stop=False):
         """(wall seconds, statistics) of a kvrm command with --stats=json; a failure ends the benchmark."""
+        wall, _, counted = self.run_for_output(command, stdin, environment, may_stop)
+        return wall, counted
+
+    def run_for_output(self, command, stdin=None, environment=None, may_stop=False):
+        """The same with what the guest printed: (wall seconds, stdout, statistics)."""
         began = time.perf_counter()
         env = {**os.environ, **(environment or {})}
         done = subprocess.run(command, input=stdin or b"", capture_output=True, env=env)
@@ -75,7 +82,7 @@ class Bench:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or [""]
         if done.returncode and not (may_stop and done.returncode == 125 and "stopped after" in lines[0]):
             sys.exit(f"gpu.py: exit status {done.returncode}: {shlex.join(command)}\n  " + "\n  ".join(lines[-3:]))
-        return wall, json.loads(lines[-1])
+        return wall, done.stdout, json.loads(lines[-1])
 
     def fleet(self, program, inputs, lanes, device=None, environment=None, tag="fleet"):
         """Runs a program over lines. (command, wall seconds, statistics, records in order)."""
@@ -187,15 +194,16 @@ def measure_lockstep(bench, part, counts):
 
 
 def print_table(report):
-    print(f"\n{'part':<10}{'figure':<30}{'M instr/s':>12}{'seconds':>10}{'wall s':>9}{'inputs/s':>11}")
+    print(f"\n{'part':<10}{'figure':<30}{'M instr/s':>12}{'ratio':>8}{'seconds':>10}{'wall s':>9}{'inputs/s':>11}")
     for figure in report["figures"]:
         cells = [
-            f"{figure['ips'] / 1e6:.1f}" if "ips" in figure else f"x {figure['ratio']:.2f}" if "ratio" in figure else "-",
+            f"{figure['ips'] / 1e6:.1f}" if "ips" in figure else "-",
+            next((f"{figure[key]:.3f}" for key in ("ratio", "ratio_whole") if key in figure), "-"),
             f"{figure['seconds']:.2f}" if "seconds" in figure else "-",
             f"{figure['wall']:.2f}" if "wall" in figure else "-",
             f"{figure['inputs_per_second']:.1f}" if "inputs_per_second" in figure else "-",
         ]
-        print(f"{figure['part']:<10}{figure['name']:<30}{cells[0]:>12}{cells[1]:>10}{cells[2]:>9}{cells[3]:>11}")
+        print(f"{figure['part']:<10}{figure['name']:<30}{cells[0]:>12}{cells[1]:>8}{cells[2]:>10}{cells[3]:>9}{cells[4]:>11}")
 
 
 def parse():
@@ -230,6 +238,8 @@ def parse():
     options.qemu = shutil.which(options.qemu)
     if shutil.which("aarch64-linux-gnu-gcc"):
         subprocess.run(["make", "-s", "-C", str(REPO / "bench"), "lanes"], check=True)
+    if "native" in options.parts and shutil.which("clang-19"):
+        subprocess.run(["make", "-s", "-C", str(REPO / "bench"), "native-gpu"], check=True)
     return options
 
 
@@ -238,6 +248,7 @@ def main():
     parts = {
         "start": lambda: measure_start(bench),
         "one": lambda: measure_one(bench),
+        "native": lambda: gpu_native.measure(bench),
         "lanes128": lambda: measure_lockstep(bench, "lanes128", [8 if bench.options.small else 128]),
         "lockstep": lambda: measure_lockstep(bench, "lockstep", bench.options.lane_counts),
         "short": lambda: gpu_fleets.measure(bench, "short", gpu_fleets.SHORT_TURNS, bench.options.short_inputs),

@@ -4,7 +4,8 @@
     tests/gpu/carry.py                  build/gpu-carry, everything
     tests/gpu/carry.py --only tools     after kvrm was built anew: the rest stays
 
-    tools.tar.xz       kvrm, the oracle and lanes_check (stripped), libfmt, the table, the guests of bench/gpu.py and hostile.py, QEMU
+    tools.tar.xz       kvrm, the oracle and lanes_check (stripped), libfmt, the table, the guests of bench/gpu.py and hostile.py, PTX of
+                       the same C (gpu.py's part native), QEMU
     programs.tar.xz    tests/gpu/pack.py
     oracle-*.xz        cases with QEMU's outcomes: rows, sequences, sigill
 
@@ -59,6 +60,16 @@ def static_qemu(cache):
     return program
 
 
+def native_programs():
+    """The benchmark's programs for one GPU thread; None where clang cannot make them."""
+    if not shutil.which("clang-19"):
+        print("carry.py: no clang-19; bench/gpu.py will have no native programs to compare with")
+        return None
+    if subprocess.run(["make", "-s", "-C", str(REPO / "bench"), "native-gpu"]).returncode:
+        fail("the benchmark's programs for one GPU thread do not build")
+    return REPO / "build" / "bench" / "native-gpu"
+
+
 def pack(folder, out):
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 2, "dict_size": 1 << 26}]
     with lzma.open(out, "wb", filters=filters) as stream, tarfile.open(fileobj=stream, mode="w|") as tar:
@@ -85,6 +96,8 @@ def make_tools(options, out):
                 target = folder / "bench" / path.relative_to(bench)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 subprocess.run(["aarch64-linux-gnu-strip", "-o", str(target), str(path)], check=True)
+        if ptx := native_programs():
+            shutil.copytree(ptx, folder / "native-gpu")
         if qemu := static_qemu(REPO / "build" / "gpu-qemu"):
             shutil.copy(qemu, folder)
         pack(folder, out / "tools.tar.xz")
