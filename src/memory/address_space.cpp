@@ -92,7 +92,7 @@ bool AddressSpace::touch_pages(u64 address, u64 size) {
   for (u64 at = address; at < address + size; at += kPageSize) {
     u64* slot = make_slot(at);
     if (slot) *slot = make_entry(at, *area);
-    if (slot && ((*slot & kPageInPlace) || make_private(*slot))) continue;
+    if (slot && ((*slot & kPageInPlace) || make_private(at, *slot))) continue;
     unmap(address, size);
     return false;
   }
@@ -297,8 +297,8 @@ u64 AddressSpace::entry_for_read(u64 address, u32 required) const {
   return (entry & required) == required ? entry : 0;
 }
 
-bool AddressSpace::make_private(u64& entry) {
-  u8* frame = frames_.allocate();
+bool AddressSpace::make_private(u64 address, u64& entry) {
+  u8* frame = frames_.allocate(address);
   if (!frame) return false;
   std::memcpy(frame, page_of(entry), kPageSize);
   const bool was_code = entry & kPageCode;
@@ -333,7 +333,7 @@ AddressSpace::Resolved AddressSpace::resolve(TranslationCache& cache, u64 tagged
   if (!(entry & static_cast<u64>(access))) return {Trap::kPermission, nullptr, 0};
   if (access == Access::kWrite) {
     if (!(entry & kPageOwn)) {
-      if (!make_private(entry)) return {Trap::kOutOfMemory, nullptr, 0};
+      if (!make_private(address, entry)) return {Trap::kOutOfMemory, nullptr, 0};
     } else if (entry & kPageCode) {
       forget_code(entry);
     }
@@ -496,7 +496,7 @@ bool AddressSpace::poke(u64 tagged, const void* from, std::size_t size) {
     u64& entry = *slot;
     if (!(entry & kPagePresent)) entry = make_entry(page_base(at), *areas_.find(at));
     if (!(entry & kPageOwn)) {
-      if (!make_private(entry)) return false;
+      if (!make_private(at, entry)) return false;
       cache_.forget(at);
     } else if (entry & kPageCode) {
       forget_code(entry);

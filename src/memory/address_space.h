@@ -118,7 +118,7 @@ class AddressSpace final : public GuestMemory {
   void for_each_entry(u64 address, u64 size, Visit visit);
   u64 make_entry(u64 address, const memory::Area& area) const;
   u64 entry_for_read(u64 address, u32 required) const;
-  bool make_private(u64& entry);
+  bool make_private(u64 address, u64& entry);
   void forget_code(u64& entry);
   Resolved resolve(TranslationCache& cache, u64 address, Access access);
   template <class Copy>

@@ -1,6 +1,13 @@
 // Private pages of one guest, up to a limit.
+//
+// A frame lies where its guest address says: 16 MiB of guest addresses have a window of the same size on the host, and
+// neighbouring windows lie side by side where there is room. So the distance from a guest's address to the host's is
+// mostly the same for all pages of an area, and translated code guesses it (translator/page_guesses.h). Only address
+// space is set aside; frames that were never handed out take no memory.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "base/types.h"
@@ -14,21 +21,58 @@ class FramePool {
   FramePool(const FramePool&) = delete;
   FramePool& operator=(const FramePool&) = delete;
 
-  u8* allocate();  // a page of unknown contents; null when the limit is reached
+  // A page of unknown contents, for the guest's page at this address; null when the limit is reached. If the frame that
+  // belongs there is taken (its page was moved), another one.
+  u8* allocate(u64 address);
   void release(u8* frame);
   // Counts bytes kept elsewhere for this guest (its page tables) against the limit; false when it is reached.
   bool charge(u64 bytes);
   bool has_room(u64 bytes) const { return bytes / kFrameBytes + in_use_ <= limit_frames_; }
   u64 bytes_in_use() const { return in_use_ * kFrameBytes; }
+  // Frames that the host may still hold memory for.
+  u64 bytes_kept() const { return (in_use_ + idle_) * kFrameBytes; }
 
  private:
   static constexpr u64 kFrameBytes = 4096;
-  static constexpr u64 kChunkFrames = 256;
+  static constexpr u64 kWindowFrames = 4096;
+  static constexpr u64 kWindowBytes = kWindowFrames * kFrameBytes;
+
+  struct Window {
+    u8* base;
+    u64 block;  // guest address / kWindowBytes
+    u64 in_use = 0;
+    u64 used[kWindowFrames / 64] = {};  // a bit for each frame
+    u64 touched[kWindowFrames / 64] = {};  // may take memory
+  };
+  // Address space for windows, in one mapping.
+  struct Extent {
+    u8* base;
+    std::vector<std::unique_ptr<Window>> windows;  // null: free
+  };
+  struct Place {
+    Extent* extent;
+    std::size_t index;
+  };
+
+  Window* window_of(u64 address);
+  Place place_for(u64 block);
+  Place beside(u64 block, i64 step);
+  Place middle_of_the_longest_gap();
+  bool add_extent();
+  void drop_empty_windows();
+  Place place_of(const u8* frame);
+  u8* take(Window& window, u64 frame);
+  void give_idle_back();
 
   u64 limit_frames_;
   u64 in_use_ = 0;
-  std::vector<u8*> free_;
-  std::vector<u8*> chunks_;
+  u64 most_in_use_ = 0;
+  u64 idle_ = 0;  // not in use, but touched
+  u64 reserved_ = 0;  // windows, with those that are free
+  u64 empty_ = 0;  // windows without a frame in use
+  const u64 most_reserved_;
+  std::vector<std::unique_ptr<Extent>> extents_;
+  std::map<u64, Window*> windows_;  // by block
 };
 
 }  // namespace kvrm::memory
