@@ -25,11 +25,14 @@ class CodeListener;
 
 struct TranslationCache {
   static constexpr u32 kEntryShift = 5;
+  static constexpr u32 kGuesses = 256;
   Translation entries[kTranslations];
   // Of a lane that shares its memory with others: its code must be looked at again when that changes. Such a lane has
   // no pages here. Null: the lane is alone with its memory.
   CodeListener* common = nullptr;
   u64 code_version = 0;  // of a common memory, when the lane last looked
+  // What translated code found as distances lately: it begins an access with such a guess.
+  u64 guesses[kGuesses] = {};
 
   // Counted in bytes, so that a compiler sees one shift and one mask.
   KVRM_INLINE Translation& at(u64 address) {

@@ -10,16 +10,14 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
-#include <llvm/IR/Module.h>
-#include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <vector>
 
-#include "memory/paged.h"
+#include "translator/look_ups.h"
+#include "translator/page_guesses.h"
 
 namespace kvrm::translator {
 namespace {
@@ -27,102 +25,9 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 using memory::Translation;
-using memory::TranslationCache;
 
-constexpr u64 kIndexShift = memory::kPageShift - TranslationCache::kEntryShift;
-constexpr u64 kIndexMask = u64{memory::kTranslations - 1} << TranslationCache::kEntryShift;
 // Longer stretches lie in two pages too often.
 constexpr i64 kLongest = 1024;
-
-// A value and a constant distance.
-struct Place {
-  Value* base;
-  i64 offset;
-};
-
-Place place_of(Value* address) {
-  using namespace llvm::PatternMatch;
-  Value* base = nullptr;
-  const llvm::APInt* distance = nullptr;
-  if (match(address, m_AddLike(m_Value(base), m_APInt(distance)))) return {base, distance->getSExtValue()};
-  return {address, 0};
-}
-
-// What Paged's inline path has become: `block` compares a tag and goes to `hit`, which reads the distance, or to
-// `miss`.
-struct LookUp {
-  BasicBlock* block;
-  BasicBlock* hit;
-  BasicBlock* miss;
-  llvm::LoadInst* distance;
-  Value* address;
-  Value* cache;
-  u64 tag_offset;
-  Value* base;
-  i64 first, last;  // bytes accessed, counted from the base
-};
-
-// The pointer as cache, index in bytes and constant offset in the entry.
-struct EntryField {
-  Value* cache;
-  Value* index;
-  u64 offset;
-};
-
-std::optional<EntryField> field_of(Value* pointer, const llvm::DataLayout& layout) {
-  llvm::APInt offset(64, 0);
-  auto* entry = llvm::dyn_cast<llvm::GetElementPtrInst>(
-      pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true));
-  if (!entry || entry->getNumIndices() != 1 || !entry->getSourceElementType()->isIntegerTy(8)) return std::nullopt;
-  return EntryField{entry->getPointerOperand(), entry->getOperand(1), offset.getZExtValue()};
-}
-
-llvm::LoadInst* distance_in(BasicBlock& block, const EntryField& tag, const llvm::DataLayout& layout) {
-  for (llvm::Instruction& instruction : block) {
-    auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-    if (!load || !load->getType()->isIntegerTy(64)) continue;
-    const auto field = field_of(load->getPointerOperand(), layout);
-    if (field && field->cache == tag.cache && field->index == tag.index &&
-        field->offset == offsetof(Translation, distance)) {
-      return load;
-    }
-  }
-  return nullptr;
-}
-
-std::optional<LookUp> look_up_in(BasicBlock& block) {
-  using namespace llvm::PatternMatch;
-  const llvm::DataLayout& layout = block.getModule()->getDataLayout();
-  auto* branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
-  if (!branch || !branch->isConditional()) return std::nullopt;
-  auto* compare = llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition());
-  if (!compare || !compare->isEquality() || !compare->hasOneUse() || compare->getParent() != &block)
-    return std::nullopt;
-  Value* last = nullptr;
-  Value* tag_value = nullptr;
-  if (!match(compare, m_c_ICmp(m_And(m_Value(last), m_SpecificInt(memory::kPageMask)), m_Value(tag_value)))) {
-    return std::nullopt;
-  }
-  auto* tag = llvm::dyn_cast<llvm::LoadInst>(tag_value);
-  if (!tag || tag->getParent() != &block || !tag->hasOneUse()) return std::nullopt;
-  const auto field = field_of(tag->getPointerOperand(), layout);
-  Value* address = nullptr;
-  if (!field ||
-      !match(field->index, m_And(m_LShr(m_Value(address), m_SpecificInt(kIndexShift)), m_SpecificInt(kIndexMask)))) {
-    return std::nullopt;
-  }
-  if (field->offset != offsetof(Translation, read_tag) && field->offset != offsetof(Translation, write_tag)) {
-    return std::nullopt;
-  }
-  const bool equal = compare->getPredicate() == llvm::CmpInst::ICMP_EQ;
-  BasicBlock* hit = branch->getSuccessor(equal ? 0 : 1);
-  BasicBlock* miss = branch->getSuccessor(equal ? 1 : 0);
-  if (hit == miss || hit->getSinglePredecessor() != &block || !hit->phis().empty()) return std::nullopt;
-  llvm::LoadInst* distance = distance_in(*hit, *field, layout);
-  const Place from = place_of(address), to = place_of(last);
-  if (!distance || from.base != to.base || llvm::isa<llvm::Constant>(from.base)) return std::nullopt;
-  return LookUp{&block, hit, miss, distance, address, field->cache, field->offset, from.base, from.offset, to.offset};
-}
 
 struct Group {
   std::vector<LookUp> members;  // the first one's block dominates the others'
@@ -149,7 +54,6 @@ std::vector<Group> find_groups(llvm::Function& function, const llvm::DominatorTr
       home->last = std::max(home->last, found->last);
     }
   }
-  std::erase_if(groups, [](const Group& group) { return group.members.size() < 2; });
   return groups;
 }
 
@@ -163,13 +67,6 @@ class Sharing {
   }
 
  private:
-  Value* field(Value* cache, Value* index, u64 offset) {
-    Value* entry = builder_.CreateInBoundsGEP(builder_.getInt8Ty(), cache, index);
-    return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), entry, offset);
-  }
-  Value* load(Value* cache, Value* index, u64 offset) {
-    return builder_.CreateLoad(builder_.getInt64Ty(), field(cache, index, offset));
-  }
   BasicBlock* new_block(const char* name) { return BasicBlock::Create(function_.getContext(), name, &function_); }
 
   Value* at(const LookUp& look_up, i64 offset) {
@@ -178,12 +75,12 @@ class Sharing {
 
   // Looks for bytes [first, last] and ends the block; gives the distance, which is known in `found`.
   Value* look_for(const LookUp& look_up, i64 first, i64 last, BasicBlock* found, BasicBlock* otherwise) {
-    Value* index = builder_.CreateAnd(builder_.CreateLShr(at(look_up, first), kIndexShift), kIndexMask);
-    Value* tag = load(look_up.cache, index, look_up.tag_offset);
+    Value* index = entry_index(builder_, at(look_up, first));
+    Value* tag = load_entry_word(builder_, look_up.cache, index, look_up.tag_offset);
     Value* page = builder_.CreateAnd(at(look_up, last), memory::kPageMask);
     builder_.CreateCondBr(builder_.CreateICmpEQ(page, tag), found, otherwise, likely());
     builder_.SetInsertPoint(found);
-    return load(look_up.cache, index, offsetof(Translation, distance));
+    return load_entry_word(builder_, look_up.cache, index, offsetof(Translation, distance));
   }
 
   // There the address is part of an instruction, and no register holds it in between.
@@ -265,9 +162,14 @@ void share_look_ups(llvm::Function& function) {
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     if (may_change_pages(instruction)) calls.push_back(&instruction);
   }
+  const CriticalLoads critical(function, tree);
   llvm::IRBuilder<> builder(function.getContext());
   std::vector<llvm::AllocaInst*> distances;
+  std::vector<BasicBlock*> to_guess;
   for (Group& group : groups) {
+    if (std::ranges::any_of(group.members, [&](const LookUp& member) { return critical.any_in(*member.hit); }))
+      to_guess.push_back(group.members.front().block);
+    if (group.members.size() < 2) continue;
     builder.SetInsertPoint(&function.getEntryBlock(), function.getEntryBlock().begin());
     group.distance = builder.CreateAlloca(builder.getInt64Ty());
     distances.push_back(group.distance);
@@ -277,9 +179,11 @@ void share_look_ups(llvm::Function& function) {
     }
   }
   Sharing sharing(function);
-  for (Group& group : groups) sharing.rewrite(group);
+  for (Group& group : groups)
+    if (group.members.size() > 1) sharing.rewrite(group);
   tree.recalculate(function);
   llvm::PromoteMemToReg(distances, tree);
+  guess_distances(function, to_guess);
 }
 
 }  // namespace kvrm::translator

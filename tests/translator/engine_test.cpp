@@ -151,6 +151,34 @@ TEST(TranslatedCode, AccessesThroughOneRegister) {
   }
 }
 
+// A chain of loads through pages at several distances from the host: here, at the other end of the space, and, when the
+// map has changed, a page of zeros that the chain's stores make private.
+TEST(TranslatedCode, AChainThroughPagesAtSeveralDistances) {
+  constexpr std::uint64_t kFar = 0x7000'0000'0000;
+  Pair pair({ldr_at(3, 1, 1), add_reg(0, 0, 3), str_at(2, 1, 2), ldr_at(1, 1, 0), subs_imm(2, 2, 1), b_ne(-5), hlt(0)});
+  const auto put = [](Machine& machine, std::uint64_t at, std::uint64_t value) {
+    EXPECT_TRUE(machine.write(at, std::as_bytes(std::span(&value, 1))).ok());
+  };
+  pair.both([&](Machine& machine) {
+    EXPECT_TRUE(machine.map(kFar, 0x3000, kProtectRead | kProtectWrite).ok());
+    EXPECT_TRUE(machine.map(0, 0x1000, kProtectRead | kProtectWrite).ok());  // zeros, which lead to themselves
+    const std::uint64_t places[] = {kData, kFar + 0x2000, kData + 0x1fe8, kFar, kData + 0x100, kFar + 0x2100};
+    for (std::size_t i = 0; i < std::size(places); ++i) {
+      put(machine, places[i], places[(i + 1) % std::size(places)]);
+      put(machine, places[i] + 8, i + 1);
+    }
+    machine.set_x(1, kData);
+    machine.set_x(2, 5000);
+  });
+  EXPECT_EQ(pair.run(3000).reason, StopReason::kBudget);
+  pair.both([&](Machine& machine) {
+    EXPECT_TRUE(machine.unmap(kFar, 0x1000).ok());
+    EXPECT_TRUE(machine.map(kFar, 0x1000, kProtectRead | kProtectWrite).ok());
+  });
+  EXPECT_EQ(pair.run().reason, StopReason::kHalt);
+  EXPECT_GT(pair.jit().statistics().regions, 0u);
+}
+
 // Every store of a round changes the code that runs.
 TEST(TranslatedCode, AccessesThroughOneRegisterChangeCode) {
   Pair pair({str_at(2, 3, 0), str_at(2, 3, 1), str_at(2, 3, 2), add_imm(0, 0, 1), kNop, kNop, subs_imm(4, 4, 1),

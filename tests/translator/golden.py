@@ -17,6 +17,7 @@ CRC = "394000a0 52800101 4a000063 93400060 71000421 0a040000 4a430403 54ffff81 9
 SUM = "b8404423 8b030000 f1000442 54ffffa1"  # of the words of an array
 COPY = "f8408423 f8008403 f1000442 54ffffa1"  # of words
 FRAME = "a9be7bfd 910003fd f9000bf3 aa0003f3 f9400bf3 a8c27bfd d65f03c0"  # a function that saves and restores registers
+CHAIN = "a9400063 ca000020 91000421 8b000042 eb04003f 54ffff61"  # a walk along a list
 DOTS = "fc408420 fc408441 1f400443 f1000484 54ffff81"  # multiplies and adds of doubles
 FIELD = "93452c20 8b000021 f1000442 54ffffa1"  # a signed field of a register, which are two shifts in PTX
 REGIONS = {
@@ -28,6 +29,7 @@ REGIONS = {
     "sum.x86": ("x86", SUM),
     "copy.x86": ("x86", COPY),
     "frame.x86": ("x86", FRAME),
+    "chain.x86": ("x86", CHAIN),
     "dots.x86": ("x86", DOTS),
 }
 
