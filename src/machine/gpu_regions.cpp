@@ -18,7 +18,7 @@ using device::cuda::LaneSet;
 namespace {
 
 // Instructions of a turn when regions run.
-constexpr u32 kLongTurn = 1u << 16;
+constexpr u32 kLongTurn = 1u << 14;
 
 class GpuTarget final : public RegionTarget {
  public:

@@ -152,6 +152,7 @@ class WarpOfLane {
     return least;
   }
   void pause() const { warp_.pause(); }
+  bool is_time(u32&) const { return true; }
 
  private:
   SimulatedWarp& warp_;

@@ -145,10 +145,14 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   u32 window_changes = ~lane.space.changes;
   u32 since_poll = 0;
   u32 since_by_turns = 0;  // instructions since a lane led that the rule did not choose
-  const auto asked_for = [&](Control what) {
-    return warp.ballot((sync::load<sync::kRelaxed, sync::kSystem>(launch.control) & what) != 0) != 0;
+  // The host's memory is far away, and a warp that asks with every lane takes the place of 31 others.
+  const auto asked_for = [&] {
+    const bool asks = lane.space.lane == 0;
+    return warp.shuffle(asks ? sync::load<sync::kRelaxed, sync::kSystem>(launch.control) : 0u, 0);
   };
-  bool cancelled = launch.resume && asked_for(kCancel);
+  u32 last_poll = 0;
+  (void)warp.is_time(last_poll);
+  bool cancelled = launch.resume && (asked_for() & kCancel) != 0;
   bool paused = false;
   bool out_of_jobs = launch.orders != nullptr;
 
@@ -280,11 +284,14 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
 
     if (since_poll >= launch.turn) {
       since_poll = 0;
-      sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before + retired);
-      cancelled = asked_for(kCancel);
-      if (cancelled && status != Status::kStopped) with_attendant([&] { attendant.cancel(); });
-      paused = asked_for(kPause);
-      if (paused) break;
+      if (warp.is_time(last_poll)) {
+        sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before + retired);
+        const u32 asked = asked_for();
+        cancelled = (asked & kCancel) != 0;
+        if (cancelled && status != Status::kStopped) with_attendant([&] { attendant.cancel(); });
+        paused = (asked & kPause) != 0;
+        if (paused) break;
+      }
     }
   }
   if (paused && (status != Status::kStopped || (!out_of_jobs && !cancelled))) {
