@@ -213,6 +213,7 @@ class SimulatedDevice {
     u32 launches = 0;
     do {
       unfinished_ = 0;
+      news_ = {};
       simulate_run(launch_, run.kind, run.seed + launches);
       sync::fetch_and<sync::kRelaxed, sync::kSystem>(&control_, ~u32{lanes::kPause});
       launch_.resume = 1;
@@ -279,6 +280,7 @@ class SimulatedDevice {
     launch_.next_finished = &next_finished_;
     launch_.finished = finished_.data();
     launch_.control = &control_;
+    launch_.news = &news_;
     launch_.unfinished = &unfinished_;
     launch_.progress = progress_.data();
     if (!drain_) drain_ = std::make_unique<cuda::OutputDrain>(ring_.view());
@@ -307,6 +309,7 @@ class SimulatedDevice {
   std::vector<u32> finished_, order_;
   std::size_t collected_ = 0;
   u32 next_job_ = 0, next_finished_ = 0, control_ = 0, unfinished_ = 0;
+  lanes::News news_{};
   lanes::Launch launch_{};
   std::mutex drain_mutex_;
   std::unique_ptr<cuda::OutputDrain> drain_;

@@ -58,15 +58,7 @@ class GpuWarp {
   }
   KVRM_INLINE u32 reduce_min(u32 value) const { return alone() ? value : warp::reduce_min(mask_, value); }
   KVRM_INLINE void pause() const { sync::pause(200); }
-  // Whether it is time to talk with the host again. Looks at its memory are few millions a second for all warps
-  // together (docs/performance.md).
-  KVRM_INLINE bool is_time(u32& last) const {
-    constexpr u32 kPeriod = 1u << 22;  // cycles: two to four milliseconds
-    const u32 now = shuffle(static_cast<u32>(warp::cycles()), 0);
-    if (now - last < kPeriod) return false;
-    last = now;
-    return true;
-  }
+  KVRM_INLINE kvrm::u64 nanoseconds() const { return warp::nanoseconds(); }
 
  private:
   KVRM_INLINE bool alone() const { return mask_ == 1; }

@@ -20,7 +20,7 @@ constexpr u64 kFarBytes = u64{256} << 20;
 constexpr u32 kUsualTables = 24;                // of a group: what a program of ordinary shape touches
 
 // Words that lanes count in. They lie far apart: each is busy.
-enum Counter : u32 { kNextJob, kNextFinished, kRingHead, kKnownTail, kFreeSlots, kCounters };
+enum Counter : u32 { kNextJob, kNextFinished, kRingHead, kKnownTail, kFreeSlots, kNews, kCounters };
 constexpr u64 kCounterBytes = 256;
 
 // In the pinned words that are shared with the host, each on lines of its own: the ring's tail, and lanes::Launch's.
@@ -208,6 +208,7 @@ lanes::Launch LaneSet::describe() const {
   launch.next_finished = reinterpret_cast<u32*>(counter(kNextFinished));
   launch.finished = reinterpret_cast<u32*>(finished_.address());
   launch.control = reinterpret_cast<const u32*>(words_.address() + kControlAt);
+  launch.news = reinterpret_cast<lanes::News*>(counter(kNews));
   launch.unfinished = reinterpret_cast<u32*>(words_.address() + kUnfinishedAt);
   launch.progress = reinterpret_cast<u64*>(progress_.address());
   return launch;
@@ -409,6 +410,13 @@ Result<void> LaneSet::watch(const Hooks& hooks, Service& service, std::chrono::m
   }
 }
 
+// How the next launch is to be.
+Result<void> LaneSet::tell(const lanes::Launch& launch) {
+  const lanes::News none{};
+  if (auto done = upload(counters_.address() + kNews * kCounterBytes, &none, sizeof(none)); !done) return done;
+  return upload(launch_.address(), &launch, sizeof(launch));
+}
+
 Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   std::memset(progress_.host(), 0, progress_.size());
   std::memset(finished_.host(), 0, finished_.size());
@@ -427,7 +435,7 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
     launch.orders = reinterpret_cast<const lanes::Order*>(orders_.address());
     if (auto done = upload(orders_.address(), run.orders.data(), run.orders.size_bytes()); !done) return done;
   }
-  if (auto done = upload(launch_.address(), &launch, sizeof(launch)); !done) return done;
+  if (auto done = tell(launch); !done) return done;
 
   // Few lanes spread over the multiprocessors, many fill them.
   const unsigned threads = group_shift_ == 0 ? 32 : Gpu::kBlockThreads;
@@ -461,7 +469,7 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
       launch.heat = next->counts ? now.heat : nullptr;
     }
     launch.resume = 1;
-    ran = upload(launch_.address(), &launch, sizeof(launch));
+    ran = tell(launch);
   } while (ran);
   if (ran) {
     service.stop();

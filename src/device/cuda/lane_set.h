@@ -114,6 +114,7 @@ class LaneSet {
   Result<void> collect_ends(const Hooks& hooks, Seen& seen, bool all_ended);
   Result<void> watch(const Hooks& hooks, Service& service, std::chrono::milliseconds slice, Seen& seen);
   lanes::Launch describe() const;
+  Result<void> tell(const lanes::Launch& launch);
   lanes::Mailbox host_mailbox() const;
   lanes::OutputRing host_ring() const;
   Result<void> upload(DeviceAddress to, const void* from, std::size_t bytes) const;

@@ -93,6 +93,23 @@ inline void note_place(const Launch& launch, const interpreter::CodeWindow& wind
   (void)sync::add<sync::kRelaxed, sync::kDevice>(&launch.heat[index + (has_left ? all : 0)], 1u);
 }
 
+// The host's memory is far away, and all warps together may look there less than a million times a second
+// (docs/performance.md). So whoever finds that the last look was long ago looks for everybody.
+inline constexpr u64 kAskAfter = 500'000;  // nanoseconds
+inline constexpr u64 kTellAfter = 4'000'000;  // how far a lane has come
+
+template <class Warp>
+KVRM_INLINE u32 ask_host(const Warp& warp, const Launch& launch) {
+  News& news = *launch.news;
+  const u64 now = warp.nanoseconds(), last = sync::load<sync::kRelaxed, sync::kDevice>(&news.asked_at);
+  if (now - last >= kAskAfter &&
+      sync::compare_exchange<sync::kRelaxed, sync::kDevice>(&news.asked_at, last, now) == last) {
+    sync::store<sync::kRelaxed, sync::kDevice>(&news.control,
+                                               sync::load<sync::kRelaxed, sync::kSystem>(launch.control));
+  }
+  return sync::load<sync::kRelaxed, sync::kDevice>(&news.control);
+}
+
 // The first look at a lane's record: nothing is in it yet.
 inline void prepare_lane(const Launch& launch, u32 number) {
   Lane& lane = launch.lanes[number];
@@ -145,14 +162,9 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   u32 window_changes = ~lane.space.changes;
   u32 since_poll = 0;
   u32 since_by_turns = 0;  // instructions since a lane led that the rule did not choose
-  // The host's memory is far away, and a warp that asks with every lane takes the place of 31 others.
-  const auto asked_for = [&] {
-    const bool asks = lane.space.lane == 0;
-    return warp.shuffle(asks ? sync::load<sync::kRelaxed, sync::kSystem>(launch.control) : 0u, 0);
-  };
-  u32 last_poll = 0;
-  (void)warp.is_time(last_poll);
+  const auto asked_for = [&] { return warp.shuffle(lane.space.lane == 0 ? ask_host(warp, launch) : 0u, 0); };
   bool cancelled = launch.resume && (asked_for() & kCancel) != 0;
+  u64 told_at = warp.nanoseconds();
   bool paused = false;
   bool out_of_jobs = launch.orders != nullptr;
 
@@ -284,14 +296,15 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
 
     if (since_poll >= launch.turn) {
       since_poll = 0;
-      if (warp.is_time(last_poll)) {
+      if (const u64 now = warp.nanoseconds(); now - told_at >= kTellAfter) {
+        told_at = now;
         sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before + retired);
-        const u32 asked = asked_for();
-        cancelled = (asked & kCancel) != 0;
-        if (cancelled && status != Status::kStopped) with_attendant([&] { attendant.cancel(); });
-        paused = (asked & kPause) != 0;
-        if (paused) break;
       }
+      const u32 asked = asked_for();
+      cancelled = (asked & kCancel) != 0;
+      if (cancelled && status != Status::kStopped) with_attendant([&] { attendant.cancel(); });
+      paused = (asked & kPause) != 0;
+      if (paused) break;
     }
   }
   if (paused && (status != Status::kStopped || (!out_of_jobs && !cancelled))) {

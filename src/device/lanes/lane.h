@@ -115,6 +115,12 @@ enum Control : u32 {
   kPause = 2,   // everybody leaves, to go on in the next launch
 };
 
+// What a lane has heard of the host, for all lanes.
+struct News {
+  u64 asked_at;  // nanoseconds
+  u32 control;
+};
+
 // Everything a kernel is told. Pointers are the device's.
 struct Launch {
   Lane* lanes;
@@ -154,6 +160,7 @@ struct Launch {
   u32* next_finished;  // device memory
   u32* finished;  // pinned: numbers + 1 of jobs that have ended, in the order of their end
   const u32* control;  // pinned: of Control
+  News* news;  // of it; nothing yet when a launch begins
   u32* unfinished;  // pinned: a lane sets it that left because of a pause
   u64* progress;  // pinned, one for each lane: instructions of this launch so far
 };
