@@ -88,9 +88,7 @@ void simulate_run(const lanes::Launch& launch, Lanes kind, u64 seed) {
         } resident;
         U128 vectors[32];
         lanes::Lane& lane = launch.lanes[group * size + number];
-        memory::LaneTranslation* const far =
-            launch.far_pages + (u64{group} * launch.far_slots << launch.group_shift) + number;
-        lanes::run_group(WarpOfLane(warp, number), launch, lane, OwnHome{&resident.lane}, far, vectors);
+        lanes::run_group(WarpOfLane(warp, number), launch, lane, OwnHome{&resident.lane}, group, vectors);
       });
     });
   }

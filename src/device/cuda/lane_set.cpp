@@ -17,6 +17,7 @@ constexpr u32 kSlots = 1024;                    // of the mailbox
 constexpr u64 kRingBytes = u64{16} << 20;       // of the output ring
 constexpr u64 kMostFrameBytes = u64{56} << 30;  // a machine leaves room for others
 constexpr u64 kFarBytes = u64{256} << 20;
+constexpr u64 kOwnCodeBytes = u64{128} << 20;
 constexpr u32 kUsualTables = 24;                // of a group: what a program of ordinary shape touches
 
 // Words that lanes count in. They lie far apart: each is busy.
@@ -97,6 +98,9 @@ Result<void> LaneSet::allocate() {
   const u64 running = std::min<u64>(groups_, warps()) << group_shift_;
   far_slots_ = std::clamp<u32>(std::bit_floor(static_cast<u32>(kFarBytes / sizeof(memory::LaneTranslation) / running)),
                                64, 4096);
+  // And some room for decoded code of their own: from 1 KiB of guest code each, where very many run, to 16 KiB.
+  constexpr u64 kStretchCost = sizeof(memory::WatchedStretch) + lanes::kOwnEntries * sizeof(interpreter::WordEntry);
+  own_stretches_ = std::clamp<u32>(std::bit_floor(static_cast<u32>(kOwnCodeBytes / kStretchCost / running)), 4, 64);
 
   struct Wish {
     DeviceBuffer* buffer;
@@ -112,6 +116,9 @@ Result<void> LaneSet::allocate() {
       {&directories_, u64{groups_} * directory_slots_ * sizeof(u64), "the page directories", true},
       {&areas_, u64{padded_lanes_} * area_capacity_ * sizeof(memory::Area), "the memory maps", false},
       {&far_pages_, running * far_slots_ * sizeof(memory::LaneTranslation), "the lanes' tables", false},
+      {&watched_, running * own_stretches_ * sizeof(memory::WatchedStretch), "the lanes' own code", false},
+      {&own_words_, running * own_stretches_ * lanes::kOwnEntries * sizeof(interpreter::WordEntry),
+       "the lanes' own code", false},
       {&zeros_, kPageSize, "a page", true},
       {&counters_, kCounters * kCounterBytes + kSlots / 8, "the counters", true},
       {&locks_, plan_.common ? memory::kCommonLocks * sizeof(u32) : 4, "the locks", true},
@@ -192,6 +199,9 @@ lanes::Launch LaneSet::describe() const {
   launch.heat = reinterpret_cast<u32*>(heat_.address());
   launch.far_pages = reinterpret_cast<memory::LaneTranslation*>(far_pages_.address());
   launch.far_slots = far_slots_;
+  launch.own_stretches = own_stretches_;
+  launch.watched = reinterpret_cast<memory::WatchedStretch*>(watched_.address());
+  launch.own_words = reinterpret_cast<interpreter::WordEntry*>(own_words_.address());
   launch.router = plan_.router;
   launch.dispatch_every = plan_.dispatch_every;
   launch.mailbox = {reinterpret_cast<u32*>(flags_.address()), reinterpret_cast<lanes::Slot*>(slots_.address()),
