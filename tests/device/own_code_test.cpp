@@ -224,7 +224,7 @@ TEST(OwnCode, WrittenBySharedCode) {
       machine.cpu.x[3] = kOwn + beside;
       machine.cpu.x[5] = 40 + lane;
       machine.cpu.x[6] = 1024;  // the next immediate
-      machine.cpu.pc = kShared;
+      machine.cpu.pc = kShared + 4 * (1 - lane % 2);  // called first, or written first
       return machine;
     };
     for (const u32 shift : {0u, 2u, 5u}) {
