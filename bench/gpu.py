@@ -33,6 +33,7 @@ PARTS = ("start", "one", "native", "lanes128", "lockstep", "short", "long")
 LOCKSTEP = ("crc32", "sha256", "quicksort", "sieve", "matmul", "list", "strsearch", "dhry", "json")
 LANE_COUNTS = (2112, 16896, 33792, 67584, 131072)
 PASS = 900_000  # instructions, about
+STEADY = ["--jit-budget", "0"]  # translated code comes from the cache, and nothing is looked for
 CHECKED = 16  # lanes of a fleet that are compared with the CPU device
 HELLO_RUNS = 7
 
@@ -93,12 +94,13 @@ class Bench:
         command = [self.kvrm, "fleet", "--device", device or self.options.device, "--engine", self.options.engine]
         command += [*(["--lanes", str(lanes)] if lanes else []), "--stats=json", "--stdin-lines", str(listed)]
         command += ["--out", str(out), str(program)]
+        if self.options.engine == "jit" and not device:
+            if (program, lanes) not in self.warm:
+                self.warm.add((program, lanes))
+                self.add_first(f"{program.name} x {lanes or 'all'}", shlex.join(command), *self.run(command, environment=environment))
+                out.unlink()
+            command[2:2] = STEADY
         wall, counted = self.run(command, environment=environment)
-        if self.options.engine == "jit" and not device and (program, lanes) not in self.warm:
-            self.warm.add((program, lanes))
-            self.add_first(f"{program.name} x {lanes or 'all'}", shlex.join(command), wall, counted)
-            out.unlink()
-            wall, counted = self.run(command, environment=environment)
         records = [None] * len(inputs)
         with open(out, encoding="utf-8") as file:
             for line in file:
@@ -122,6 +124,9 @@ class Bench:
                 sys.exit(f"gpu.py: input {place} ({inputs[place]}): {records[place]}\n  on the CPU device: {right}")
         return len(places)
 
+    def is_wanted(self, name):
+        return not self.options.programs or name in self.options.programs
+
     def mean(self, part, name, figures, key="ips"):
         if figures:
             value = geometric_mean([figure[key] for figure in figures])
@@ -142,16 +147,18 @@ def measure_one(bench):
     """One lane, each program of the integer set for so many instructions."""
     figures = []
     for name, program, arguments in INTEGER:
-        def run(limit):
+        def run(limit, *more):
             command = [bench.kvrm, "run", "--device", bench.options.device, "--engine", bench.options.engine, "--stats=json"]
-            command += ["--max-instructions", str(limit), str(bench.guests / program), *arguments]
+            command += [*more, "--max-instructions", str(limit), str(bench.guests / program), *arguments]
             return shlex.join(command), *bench.run(command, may_stop=True)
 
+        if not bench.is_wanted(name):
+            continue
         limit = bench.options.instructions
         if bench.options.engine == "jit":
             bench.add_first(name, *run(limit // 2))
-            before = run(limit // 8)[2]
-        command, wall, counted = run(limit)
+            before = run(limit // 8, *STEADY)[2]
+        command, wall, counted = run(limit, *(STEADY if bench.options.engine == "jit" else []))
         if bench.options.engine == "jit":
             # Without the start, which is short against an interpreter and long against translated code.
             did, took = (counted[key] - before[key] for key in ("instructions", "seconds"))
@@ -170,7 +177,7 @@ def measured(bench, part, name, command, wall, counted, **more):
 
 def lockstep_inputs(bench, lanes):
     """A number of its own for each lane, and passes for about the asked-for seconds at the speed we hope for."""
-    speed = min(8e6, 100e9 / lanes)  # a lane's
+    speed = min(50e6, 600e9 / lanes) if bench.options.engine == "jit" else min(8e6, 250e9 / lanes)  # a lane's
     passes = max(1, round(bench.options.seconds * speed / PASS))
     return [f"{lane + 1:06} {passes}" for lane in range(lanes)]
 
@@ -178,7 +185,7 @@ def lockstep_inputs(bench, lanes):
 def measure_lockstep(bench, part, counts):
     for lanes in counts:
         figures = []
-        for name in LOCKSTEP:
+        for name in filter(bench.is_wanted, LOCKSTEP):
             program, inputs = bench.guests / "lockstep" / name, lockstep_inputs(bench, lanes)
             command, wall, counted, records = bench.fleet(program, inputs, lanes)
             checked = bench.check_lanes(program, inputs, records)
@@ -212,6 +219,7 @@ def parse():
     parser.add_argument("--device", default="cuda", help="cuda or cpu")
     parser.add_argument("--engine", choices=("interp", "jit"), default="interp", help="of kvrm; jit: the second run counts")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {','.join(PARTS)}")
+    parser.add_argument("--programs", help="of one and lockstep, some of theirs: crc32,sieve")
     parser.add_argument("--json", help="write the figures to this file, too")
     parser.add_argument("--guests", default=str(REPO / "build" / "bench" / "arm64"), help="where the guests are")
     parser.add_argument("--work", default=str(REPO / "build" / "bench" / "gpu"), help="for inputs and results")
@@ -230,6 +238,7 @@ def parse():
     options.instructions = options.instructions or (800_000_000 if options.engine == "jit" else 50_000_000)
     options.lane_counts = [int(count) for count in options.lane_counts.split(",")]
     options.parts = options.parts.split(",")
+    options.programs = options.programs.split(",") if options.programs else []
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(unknown)}")
     if not shutil.which(options.kvrm):

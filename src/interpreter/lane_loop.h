@@ -13,6 +13,7 @@ struct CodeWindow {
   u32 words;
   WordEntry* entries;  // two more than words may be read
   const dispatch::Router* router = nullptr;  // says what words are that are not decoded
+  memory::WatchedStretch* watched = nullptr;  // of code that is the lane's own: words are decoded when they first run
 };
 
 template <class Op>

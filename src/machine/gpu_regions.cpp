@@ -18,7 +18,7 @@ using device::cuda::LaneSet;
 namespace {
 
 // Instructions of a turn when regions run.
-constexpr u32 kLongTurn = 1u << 16;
+constexpr u32 kLongTurn = 1u << 14;
 
 class GpuTarget final : public RegionTarget {
  public:
@@ -172,6 +172,9 @@ bool GpuRegions::is_over() const { return !may_translate() || round_ >= settings
 LaneSet::Slice GpuRegions::next(std::chrono::milliseconds usual) const {
   if (is_over()) return {usual, linked_ ? kLongTurn : LaneSet::kTurn, false};
   LaneSet::Slice slice = settings_.rounds.slice(round_);
+  if (settings_.rounds.waits) {
+    slice.time = std::max(slice.time, std::chrono::milliseconds(static_cast<i64>(1000 * (seconds_ + link_seconds_))));
+  }
   if (usual.count() != 0) slice.time = std::min(slice.time, usual);
   return slice;
 }

@@ -23,6 +23,7 @@ GpuRounds GpuRounds::eager() {
   rounds.first = std::chrono::milliseconds(5);
   rounds.most = 4;
   rounds.fewest = 1;
+  rounds.waits = false;
   return rounds;
 }
 

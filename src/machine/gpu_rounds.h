@@ -13,6 +13,7 @@ struct GpuRounds {
   u32 most = 8;
   std::chrono::milliseconds first{60};
   u32 longer = 2;
+  bool waits = true;  // a launch takes at least as long as translating has taken so far
   // A place is counted when a turn is over: instructions of a turn before the first look and before the later ones.
   u32 first_turn = 61, turn = 4093;
   u32 fewest = 4;  // findings that make a place hot

@@ -11,6 +11,7 @@
 #include "base/warp.h"
 #include "memory/areas.h"
 #include "memory/common_bytes.h"
+#include "memory/lane_watch.h"
 #include "memory/page.h"
 #include "memory/paged.h"
 #include "memory/policy.h"
@@ -33,6 +34,7 @@ inline constexpr u64 kEntryExecute = u64{1} << 58;
 inline constexpr u64 kEntryPrivate = u64{1} << 59;
 inline constexpr u64 kEntryCommon = u64{1} << 60;  // writable bytes that several lanes see: accesses are atomic
 inline constexpr u64 kEntryCounted = u64{1} << 61;  // still shared bytes, but one of the lane's private pages already
+inline constexpr u64 kEntryWatched = u64{1} << 62;  // may have watched words (lane_watch.h): all writes are noted
 inline constexpr u64 kEntryPresent = u64{1} << 63;
 inline constexpr u64 kEntryAddress = (u64{1} << 56) - 1;
 inline constexpr u64 kEntryPermissions = kEntryRead | kEntryWrite | kEntryExecute;
@@ -70,7 +72,8 @@ struct LaneSpace {
   u32 lane;  // in the group
   u32 page_limit;  // private pages this lane may have
   u32 private_pages;  // and has
-  u32 changes;  // counts changes of the map, for whoever remembers something about it
+  u32 changes;  // counts changes of the map and of watched words, for whoever remembers something about them
+  LaneWatch watch;
 };
 
 // Where a page is. Tags are page addresses; bit 0: not for reading, bit 1: not for writing.
@@ -341,6 +344,9 @@ class LaneMemory {
     u64 entry;
   };
   KVRM_COLD inline Resolved resolve(u64 tagged, Access access);
+  // A stretch of a page that resolve() has found, and that is not common, takes its place in the table. From now on
+  // writes are noted.
+  KVRM_COLD inline WatchedStretch& watch(u64 address);
 
   // --- the map and copies, as memory/guest_memory.h says ---
   inline bool read(u64 address, void* to, u64 size);
@@ -410,6 +416,7 @@ class LaneMemory {
   void drop_pages(u64 address, u64 size);
   bool copy_pages(u64 from, u64 size, u64 to);
   void note_private(u64 address);
+  KVRM_COLD inline void note_write(u64 address, u64 size);
   void map_changed();
   void read_page(u64 entry, u64 offset, u8* to, u64 count) const;
   void write_page(u64 entry, u64 offset, const u8* from, u64 count) const;

@@ -208,7 +208,7 @@ LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   const u64 page = entry & kEntryAddress;
   u64 tag = address & kTagMask;
   if (!(entry & kEntryRead)) tag |= 1;
-  if (!(entry & kEntryPrivate) || !(entry & kEntryWrite)) tag |= 2;
+  if ((entry & (kEntryPrivate | kEntryWrite | kEntryWatched)) != (kEntryPrivate | kEntryWrite)) tag |= 2;
   // A fetch must not push out the page that the instruction is about to access: that instruction would never get done.
   if (access != Access::kExecute) {
     pages_->recent_slot(address) = {tag, page};
@@ -223,8 +223,34 @@ inline void LaneMemory::note_private(u64 address) {
   if (area && (area->flags & (kAreaSource | kAreaTouched)) == kAreaSource) space_->areas.mark(address, kAreaTouched);
 }
 
+inline WatchedStretch& LaneMemory::watch(u64 address) {
+  *find_slot(address >> kPageShift, false).entry |= kEntryWatched;
+  const auto forbid_writing = [&](LaneTranslation& known) {
+    if (((known.tag ^ address) & kTagMask) == 0) known.tag |= 2;
+  };
+  forbid_writing(pages_->recent_slot(address));
+  forbid_writing(pages_->far_slot(address));
+  WatchedStretch& stretch = space_->watch.stretches[space_->watch.slot_of(address)];
+  stretch = {address & ~(kStretchBytes - 1), 0, 0};
+  return stretch;
+}
+
+// After a write to a page that may have watched words. If many writes miss these, the page is data for now, and its
+// writes shall be fast again: nothing of it is watched any more until somebody asks for it anew.
+void LaneMemory::note_write(u64 address, u64 size) {
+  constexpr u32 kPatience = 256;
+  LaneWatch& watch = space_->watch;
+  bool changed = watch.note(address, size);
+  if (!changed && (watch.count == 0 || ++watch.misses % kPatience == 0)) {
+    *find_slot(address >> kPageShift, false).entry &= ~kEntryWatched;
+    changed = watch.forget_page(address);
+  }
+  space_->changes += changed;
+}
+
 inline void LaneMemory::map_changed() {
   forget_pages();
+  space_->watch.forget();
   ++space_->changes;
 }
 
@@ -286,6 +312,7 @@ SlowAccess LaneMemory::write_slow(u64 address, const void* from, u32 size) {
   const u8* const bytes = static_cast<const u8*>(from);
   return each_page(address, size, Access::kWrite, [&](const Resolved& page, u64 offset, u64 done, u64 count) {
     write_page(page.entry, offset, bytes + done, count);
+    if (page.entry & kEntryWatched) note_write((address + done) & kUntagged, count);
   });
 }
 
@@ -354,6 +381,7 @@ bool LaneMemory::poke(u64 address, const void* from, u64 size) {
     const u64 offset = at & (kPageSize - 1);
     const u64 count = size - done < kPageSize - offset ? size - done : kPageSize - offset;
     write_page(entry, offset, bytes + done, count);
+    if (entry & kEntryWatched) note_write(at, count);
     done += count;
   }
   forget_pages();
@@ -367,6 +395,7 @@ bool LaneMemory::show(u64 address, u64 source) {
   *slot.entry = shown_entry(*area, source) | kEntryCounted;
   ++space_->private_pages;
   note_private(address);
+  space_->watch.forget_page(address);
   ++space_->changes;
   return true;
 }

@@ -85,8 +85,9 @@ void GpuFrame::fill_links(llvm::IRBuilder<>& builder, Value* links) {
     builder.CreateStore(value, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), links, offset));
   };
   set(offsetof(LaneLinks, pages), at(builder, offsetof(Resident, pages)));
-  set(offsetof(LaneLinks, known.tag), builder.getInt64(memory::kNoLanePage));
-  set(offsetof(LaneLinks, known.page), builder.getInt64(0));
+  set(offsetof(LaneLinks, readable), builder.getInt64(memory::kNoLanePage));
+  set(offsetof(LaneLinks, writable), builder.getInt64(memory::kNoLanePage));
+  set(offsetof(LaneLinks, page), builder.getInt64(0));
   set(offsetof(LaneLinks, alone), builder.getInt64(alone_));
 }
 

@@ -7,9 +7,11 @@ namespace kvrm::translator {
 
 // A region's own copy, or several; the stitcher keeps them in SSA values.
 struct LaneLinks {
-  memory::KnownPages* pages;      // the lane's, in shared memory
-  memory::LaneTranslation known;  // the page that was accessed last through these links
-  u64 alone;                      // a constant: 1 in regions for lanes that are alone in their group
+  memory::KnownPages* pages;  // the lane's, in shared memory
+  // The page that was accessed last through these links: its address, or kNoLanePage where it is not for reading, or
+  // not for writing; and where it is.
+  u64 readable, writable, page;
+  u64 alone;  // a constant: 1 in regions for lanes that are alone in their group
 };
 
 // The memory of a lane inside a region: the page of the last access, the recent ones, and those that the lane knows. An
@@ -21,7 +23,7 @@ struct LinkedLaneMemory {
   template <class T>
   KVRM_INLINE Trap load(Cpu& cpu, u64 address, T& value) {
     const u64 offset = address & (memory::kPageSize - 1), misfit = memory::detail::misfit<T>(address);
-    if (KVRM_UNLIKELY((is_other(address, kNoRead) | misfit) != 0)) {
+    if (KVRM_UNLIKELY((is_other(address, links->readable) | misfit) != 0)) {
       const Trap trap = find<T>(cpu, address, Access::kRead, kNoRead);
       if (trap != Trap::kNone) return trap;
       if constexpr (kLoadsAcross<T>) {
@@ -38,7 +40,7 @@ struct LinkedLaneMemory {
   template <class T>
   KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
     const u64 offset = address & (memory::kPageSize - 1), misfit = memory::detail::misfit<T>(address);
-    if (KVRM_UNLIKELY((is_other(address, kNoWrite) | misfit) != 0)) {
+    if (KVRM_UNLIKELY((is_other(address, links->writable) | misfit) != 0)) {
       const Trap trap = find<T>(cpu, address, Access::kWrite, kNoWrite);
       if (trap != Trap::kNone) return trap;
       if constexpr (sizeof(T) == 8) {
@@ -71,8 +73,8 @@ struct LinkedLaneMemory {
   static constexpr u64 kGeneration = u64{0xff} << 56;
 
   KVRM_INLINE u64 page() const {
-    if (links->alone && (links->known.page & 7) != 0) __builtin_unreachable();
-    return links->known.page;
+    if (links->alone && (links->page & 7) != 0) __builtin_unreachable();
+    return links->page;
   }
 
   // What compilers and copying loops do: pairs of four bytes at any multiple of four, and words loaded from anywhere.
@@ -84,10 +86,8 @@ struct LinkedLaneMemory {
     return access == Access::kRead ? kLoadsAcross<T> : sizeof(T) == 8 && address % 4 == 0;
   }
 
-  // Not zero: the page of the last access is another, or not for this.
-  KVRM_INLINE u64 is_other(u64 address, u64 forbidden) const {
-    return (links->known.tag ^ (address & memory::kTagMask)) & (memory::kTagMask | forbidden);
-  }
+  // Not zero: the address lies in another page.
+  static KVRM_INLINE u64 is_other(u64 address, u64 page) { return (address & memory::kTagMask) ^ page; }
 
   template <class T>
   KVRM_INLINE Trap find(Cpu& cpu, u64 address, Access access, u64 forbidden) {
@@ -95,7 +95,6 @@ struct LinkedLaneMemory {
     const u64 asked = memory::kTagMask | forbidden;
     if (!may_lie_across<T>(address, access) && memory::detail::misfit<T>(address) != 0) return Trap::kNotHere;
     if ((address & (memory::kPageSize - 1)) > memory::kPageSize - sizeof(T)) return Trap::kNotHere;
-    if (is_other(address, forbidden) == 0) return Trap::kNone;
     memory::LaneTranslation& slot =
         links->alone ? links->pages->recent_slot<true>(address) : links->pages->recent_slot<false>(address);
     memory::LaneTranslation found = shared(slot);
@@ -111,7 +110,9 @@ struct LinkedLaneMemory {
       found.tag &= ~kGeneration;
       slot = found;
     }
-    links->known = found;
+    links->readable = found.tag & kNoRead ? memory::kNoLanePage : wanted;
+    links->writable = found.tag & kNoWrite ? memory::kNoLanePage : wanted;
+    links->page = found.page;
     return Trap::kNone;
   }
 

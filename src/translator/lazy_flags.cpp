@@ -13,6 +13,8 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
+#include "translator/exit_values.h"
+
 namespace kvrm::translator {
 namespace {
 
@@ -24,8 +26,6 @@ using llvm::Value;
 constexpr unsigned kMostRecipes = 4;
 constexpr unsigned kDeepest = 5;
 
-bool is_exit(const BasicBlock& block) { return llvm::succ_empty(&block); }
-
 bool is_flag(const Value& value) { return value.getType()->isIntegerTy(8) || value.getType()->isIntegerTy(1); }
 
 // Nobody but other phis of flags and ways out uses it.
@@ -36,13 +36,6 @@ bool only_exits_use(const PHINode& phi) {
       return is_flag(*other) && !is_exit(*other->getParent());
     return is_exit(*instruction->getParent());
   });
-}
-
-// What may be computed again elsewhere.
-bool is_pure(const Instruction& instruction) {
-  return llvm::isa<llvm::BinaryOperator, llvm::ICmpInst, llvm::CastInst, llvm::SelectInst, llvm::ExtractValueInst,
-                   llvm::WithOverflowInst, llvm::FreezeInst>(instruction) &&
-         !instruction.isIntDivRem();
 }
 
 // How a flag came about: what to compute again, and from which values.

@@ -14,6 +14,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Scalar/Sink.h>
 
+#include "translator/exit_values.h"
 #include "translator/lazy_flags.h"
 #include "translator/page_groups.h"
 #include "translator/stitcher.h"
@@ -33,6 +34,14 @@ class FlagsAtExits : public llvm::PassInfoMixin<FlagsAtExits> {
  public:
   static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
     make_flags_at_exits(function, *function.getArg(0));
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
+class ComputeInExits : public llvm::PassInfoMixin<ComputeInExits> {
+ public:
+  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    compute_in_exits(function);
     return llvm::PreservedAnalyses::none();
   }
 };
@@ -98,6 +107,7 @@ void optimise(llvm::Function& function, llvm::TargetMachine& target) {
   passes.addPass(FlagsAtExits());
   passes.addPass(llvm::EarlyCSEPass(true));
   passes.addPass(llvm::SinkingPass());  // what only a way out needs is made there
+  passes.addPass(ComputeInExits());     // and what several need, in each
   passes.addPass(llvm::LowerConstantIntrinsicsPass());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());

@@ -1,70 +1,24 @@
 // The kernel's own code on simulated warps against the CPU's interpreter, lane by lane.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <optional>
 #include <set>
 
 #include "../machine/words.h"
-#include "interpreter/interpreter.h"
+#include "compare.h"
 #include "kvrm/models.h"
-#include "lane_guest_memory.h"
 #include "lane_region_compiler.h"
 #include "neural/network.h"
-#include "operations.h"
 #include "random_program.h"
-#include "simulated_device.h"
 
 namespace kvrm::device::test {
 namespace {
 
 using namespace kvrm::test;  // NOLINT(google-build-using-namespace)
-using lanes::Order;
-using lanes::StopKind;
 using memory::AddressSpace;
 using memory::kPageSize;
 
 constexpr u64 kProgram = 0x100000, kDataAt = 0x200000, kStack = 0x300000, kStackBytes = 4 * kPageSize;
-
-// A raw machine before it runs.
-struct Machine {
-  std::unique_ptr<AddressSpace> space = std::make_unique<AddressSpace>(u64{16} << 20);
-  Cpu cpu{};
-
-  cuda::StartSet::Contents contents() const {
-    return {.cpu = cpu,
-            .areas = space->source_areas(),
-            .pages = space->private_pages(),
-            .process = {},
-            .stats = {},
-            .program = {}};
-  }
-};
-using Build = std::function<Machine(u32 lane)>;
-
-std::shared_ptr<const memory::Image> image_of(const std::vector<u32>& words) {
-  return std::make_shared<memory::Image>(std::span(reinterpret_cast<const u8*>(words.data()), words.size() * 4));
-}
-
-std::string text_of(const Cpu& cpu) {
-  std::ostringstream text;
-  text << std::hex;
-  for (u32 i = 0; i < kGeneralSlots; ++i) text << 'x' << std::dec << i << ' ' << std::hex << cpu.x[i] << '\n';
-  for (u32 i = 0; i < 32; ++i)
-    text << 'q' << std::dec << i << ' ' << std::hex << cpu.q[i].hi << ' ' << cpu.q[i].lo << '\n';
-  text << "pc " << cpu.pc << " nzcv " << pack_nzcv(cpu) << " fpsr " << cpu.fpsr << " clock " << cpu.clock_ns
-       << " exclusive " << cpu.exclusive_size << '\n';
-  return text.str();
-}
-
-bool has_fault_address(Trap trap) {
-  return trap == Trap::kUnmapped || trap == Trap::kPermission || trap == Trap::kAlignment ||
-         trap == Trap::kPcAlignment || trap == Trap::kOutOfMemory || trap == Trap::kHalt || trap == Trap::kBreakpoint;
-}
-
-// Makes regions for some code.
-using MakeRegions =
-    std::function<std::vector<SimulatedRegion>(Random& random, const cuda::StartSet::SharedCode& code, bool alone)>;
 
 std::set<u64> random_heads(Random& random, std::span<const u32> words, u32 count) {
   while (words.size() > 1 && words.back() == 0) words = words.first(words.size() - 1);
@@ -81,68 +35,6 @@ std::vector<SimulatedRegion> stand_ins(Random& random, const cuda::StartSet::Sha
     regions.push_back({code.start + head * 4, {part.begin(), part.end()}});
   }
   return regions;
-}
-
-// Runs machines on a simulated device and on the CPU, in launches of random length, and compares after each. Until all
-// have stopped, or for kMost instructions.
-constexpr u64 kMost = 20000;
-u64 retired_in_regions = 0;
-void compare(const SimulatedDevice::Plan& plan, SimulatedDevice::Run run, const Build& build, u64 most_budget, u64 seed,
-             const MakeRegions& regions = {}) {
-  SimulatedDevice device(plan);
-  cuda::StartSet starts;
-  std::vector<SimulatedDevice::Job> jobs;
-  std::vector<Machine> here, there;
-  for (u32 i = 0; i < device.lane_count(); ++i) {
-    here.push_back(build(i));
-    there.push_back(build(i));
-    jobs.push_back({starts.add(there.back().contents()), {}});
-  }
-  device.place(starts, jobs);
-  std::vector<std::unique_ptr<interpreter::Interpreter>> engines;
-  for (Machine& machine : here) engines.push_back(std::make_unique<interpreter::Interpreter>(*machine.space));
-
-  Random random(seed);
-  if (regions) {
-    for (const auto& code : starts.shared_code())
-      device.take_regions(code, regions(random, code, plan.group_shift == 0));
-  }
-  const std::atomic<bool> never = false;
-  run.orders.assign(device.lane_count(), Order::kBegin);
-  std::vector<bool> stopped(device.lane_count());
-  u64 total = 0;
-  for (u32 launch = 0; total < kMost; ++launch) {
-    run.budget = 1 + below(random, std::min(most_budget, kMost));
-    total += run.budget;
-    run.seed = random();
-    // Every other launch is cut into slices, which must not show.
-    run.pause = launch % 2 == 1 ? std::function<bool()>([] { return true; }) : nullptr;
-    device.run(run);
-    bool any = false;
-    for (u32 i = 0; i < device.lane_count(); ++i) {
-      if (stopped[i]) continue;
-      const auto outcome = engines[i]->run(here[i].cpu, run.budget, never);
-      const lanes::JobEnd& end = device.end(i);
-      ASSERT_EQ(end.retired, outcome.retired) << "lane " << i << " of launch " << launch;
-      ASSERT_EQ(text_of(end.registers), text_of(here[i].cpu)) << "lane " << i << " of launch " << launch;
-      if (outcome.trap == Trap::kNone) {
-        ASSERT_EQ(end.stop.kind, StopKind::kBudget);
-        any = true;
-        run.orders[i] = Order::kGoOn;
-        continue;
-      }
-      ASSERT_EQ(end.stop.kind, StopKind::kTrap);
-      ASSERT_EQ(end.stop.trap, outcome.trap);
-      if (has_fault_address(outcome.trap)) ASSERT_EQ(end.registers.fault_address, here[i].cpu.fault_address);
-      stopped[i] = true;
-      run.orders[i] = Order::kRest;
-    }
-    if (!any) break;
-  }
-  retired_in_regions += device.retired_in_regions();
-  for (u32 i = 0; i < device.lane_count(); ++i) {
-    EXPECT_EQ(test::describe(LaneGuestMemory(device.lane(i).space)), test::describe(*here[i].space)) << "lane " << i;
-  }
 }
 
 enum class Code { kShared, kOwn, kMixed };

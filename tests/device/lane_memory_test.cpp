@@ -31,7 +31,8 @@ class LaneGroup {
                     i,
                     page_limit,
                     0,
-                    0};
+                    0,
+                    {}};
       memories_.push_back(std::make_unique<LaneGuestMemory>(spaces_[i]));
     }
   }

@@ -96,6 +96,7 @@ class SimulatedDevice {
     bool common = false, locks = false;  // one memory for all; as on a device that cannot exchange 16 bytes
     dispatch::Router router = {};
     bool dispatch_every = false;
+    u32 own_stretches = 4;
   };
   explicit SimulatedDevice(const Plan& plan)
       : plan_(plan),
@@ -106,6 +107,8 @@ class SimulatedDevice {
         lanes_(lane_count()),
         areas_(u64{lane_count()} * plan.area_capacity),
         far_pages_(u64{lane_count()} * kFarSlots),
+        watched_(u64{lane_count()} * plan.own_stretches),
+        own_words_(watched_.size() * lanes::kOwnEntries),
         progress_(lane_count()) {
     describe();
     simulate_prepare(launch_);
@@ -213,6 +216,7 @@ class SimulatedDevice {
     u32 launches = 0;
     do {
       unfinished_ = 0;
+      news_ = {};
       simulate_run(launch_, run.kind, run.seed + launches);
       sync::fetch_and<sync::kRelaxed, sync::kSystem>(&control_, ~u32{lanes::kPause});
       launch_.resume = 1;
@@ -269,6 +273,9 @@ class SimulatedDevice {
     launch_.heat = heat_.empty() ? nullptr : heat_.data();
     launch_.far_pages = far_pages_.data();
     launch_.far_slots = kFarSlots;
+    launch_.own_stretches = plan_.own_stretches;
+    launch_.watched = watched_.data();
+    launch_.own_words = own_words_.data();
     launch_.router = plan_.router;
     launch_.dispatch_every = plan_.dispatch_every;
     launch_.mailbox = mailbox_.view();
@@ -279,6 +286,7 @@ class SimulatedDevice {
     launch_.next_finished = &next_finished_;
     launch_.finished = finished_.data();
     launch_.control = &control_;
+    launch_.news = &news_;
     launch_.unfinished = &unfinished_;
     launch_.progress = progress_.data();
     if (!drain_) drain_ = std::make_unique<cuda::OutputDrain>(ring_.view());
@@ -293,6 +301,8 @@ class SimulatedDevice {
   std::vector<lanes::Lane> lanes_;
   std::vector<memory::Area> areas_;
   std::vector<memory::LaneTranslation> far_pages_;
+  std::vector<memory::WatchedStretch> watched_;
+  std::vector<interpreter::WordEntry> own_words_;
   std::vector<u64> progress_;
   Pages images_, decoded_, start_bytes_;
   std::vector<SimulatedRegion> regions_;
@@ -307,6 +317,7 @@ class SimulatedDevice {
   std::vector<u32> finished_, order_;
   std::size_t collected_ = 0;
   u32 next_job_ = 0, next_finished_ = 0, control_ = 0, unfinished_ = 0;
+  lanes::News news_{};
   lanes::Launch launch_{};
   std::mutex drain_mutex_;
   std::unique_ptr<cuda::OutputDrain> drain_;

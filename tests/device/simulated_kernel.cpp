@@ -38,7 +38,7 @@ interpreter::RegionEnd run_simulated(const SimulatedRegion& region, memory::Resi
     const u64 end = reinterpret_cast<u64 (*)(memory::ResidentLane*, u32)>(region.code)(&lane, budget);
     return {static_cast<Trap>(end & 0xffffffff), static_cast<u32>(end >> 32)};
   }
-  translator::LaneLinks links{&lane.pages, {memory::kNoLanePage, 0}, lane.pages.alone};
+  translator::LaneLinks links{&lane.pages, memory::kNoLanePage, memory::kNoLanePage, 0, lane.pages.alone};
   translator::LinkedLaneMemory memory{&links};
   if (cpu.pc != region.head) __builtin_trap();
   u32 left = budget;
@@ -88,9 +88,7 @@ void simulate_run(const lanes::Launch& launch, Lanes kind, u64 seed) {
         } resident;
         U128 vectors[32];
         lanes::Lane& lane = launch.lanes[group * size + number];
-        memory::LaneTranslation* const far =
-            launch.far_pages + (u64{group} * launch.far_slots << launch.group_shift) + number;
-        lanes::run_group(WarpOfLane(warp, number), launch, lane, OwnHome{&resident.lane}, far, vectors);
+        lanes::run_group(WarpOfLane(warp, number), launch, lane, OwnHome{&resident.lane}, group, vectors);
       });
     });
   }

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "damaged_file.h"
 
@@ -31,6 +33,7 @@ struct Device {
   std::vector<LaneSet::Region> regions;
   unsigned links = 0, loads = 0;
   bool alone = false, links_fail = false, loads_fail = false;
+  milliseconds link_time{0};
 };
 
 class Target final : public RegionTarget {
@@ -41,6 +44,7 @@ class Target final : public RegionTarget {
   Result<bool> usual_float() override { return false; }
   Result<std::vector<std::byte>> link(const std::string& ptx) override {
     ++device_.links;
+    std::this_thread::sleep_for(device_.link_time);
     if (device_.links_fail) return Error{"the driver is too old"};
     const auto bytes = std::as_bytes(std::span(ptx));
     return std::vector<std::byte>(bytes.begin(), bytes.end());
@@ -118,6 +122,16 @@ class RegionsOfAGpu : public testing::Test {
   std::vector<std::string> notices_;
   bool has_translator_ = false;
 };
+
+TEST_F(RegionsOfAGpu, ProgramsRunAtLeastAsLongAsTranslatingTakes) {
+  GpuRegions regions(settings());
+  ASSERT_TRUE(begin(regions));
+  device_.link_time = milliseconds(400);
+  device_.heat[0] = 100;
+  const auto slice = pause(regions);
+  EXPECT_GE(static_cast<double>(slice.time.count()) + 1, 1000 * statistics_of(regions).translation_seconds);
+  EXPECT_GE(slice.time, device_.link_time);
+}
 
 TEST_F(RegionsOfAGpu, AreMadeWhereLanesAreFound) {
   GpuRegions regions(settings());

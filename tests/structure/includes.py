@@ -39,7 +39,7 @@ USERS = ("cli", "python", "examples")
 # Compiled for the GPU too: no standard library. The disassembler of isa is for the host.
 FREESTANDING = re.compile(
     r"src/(base/.*|semantics/.*|isa/(?!disassemble|asm_table).*"
-    r"|memory/(page|areas|policy|flat|paged|slab_pool|common_bytes|lane_memory.*)\.h"
+    r"|memory/(page|areas|policy|flat|paged|slab_pool|common_bytes|lane_memory.*|lane_watch)\.h"
     r"|linux/(abi|errors|layout|protection|random|times|lane_(?!host).*)\.h"
     r"|interpreter/(hot_rows|word_entry|cold_rows|lane_loop|lane_region)\.h|device/lanes/.*|device/cuda/(kernel|check_dispatch)\.cpp"
     r"|dispatch/.*|neural/dispatch_network\.h)$"

@@ -58,6 +58,7 @@ class GpuWarp {
   }
   KVRM_INLINE u32 reduce_min(u32 value) const { return alone() ? value : warp::reduce_min(mask_, value); }
   KVRM_INLINE void pause() const { sync::pause(200); }
+  KVRM_INLINE kvrm::u64 nanoseconds() const { return warp::nanoseconds(); }
 
  private:
   KVRM_INLINE bool alone() const { return mask_ == 1; }
@@ -98,12 +99,10 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_run(const Launch* given) {
   const u32 warps = warp::blocks() * (warp::block_size() / 32);
   const u32 first = warp::block() * (warp::block_size() / 32) + warp::thread() / 32;
   const u32 groups = ((launch.lane_count - 1) >> launch.group_shift) + 1;
-  memory::LaneTranslation* const far =
-      launch.far_pages + (u64{first} * launch.far_slots << launch.group_shift) + lane_in_warp;
   alignas(16) U128 vectors[32];  // clang loads vectors of bytes in one piece, whatever their type's alignment
   for (u32 group = first; group < groups; group += warps) {
     const u32 lane = (group << launch.group_shift) + lane_in_warp;
-    run_group(GpuWarp(launch.group_shift), launch, launch.lanes[lane], SharedHome{warp::thread()}, far, vectors);
+    run_group(GpuWarp(launch.group_shift), launch, launch.lanes[lane], SharedHome{warp::thread()}, first, vectors);
   }
 }
 

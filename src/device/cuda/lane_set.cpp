@@ -17,10 +17,11 @@ constexpr u32 kSlots = 1024;                    // of the mailbox
 constexpr u64 kRingBytes = u64{16} << 20;       // of the output ring
 constexpr u64 kMostFrameBytes = u64{56} << 30;  // a machine leaves room for others
 constexpr u64 kFarBytes = u64{256} << 20;
+constexpr u64 kOwnCodeBytes = u64{128} << 20;
 constexpr u32 kUsualTables = 24;                // of a group: what a program of ordinary shape touches
 
 // Words that lanes count in. They lie far apart: each is busy.
-enum Counter : u32 { kNextJob, kNextFinished, kRingHead, kKnownTail, kFreeSlots, kCounters };
+enum Counter : u32 { kNextJob, kNextFinished, kRingHead, kKnownTail, kFreeSlots, kNews, kCounters };
 constexpr u64 kCounterBytes = 256;
 
 // In the pinned words that are shared with the host, each on lines of its own: the ring's tail, and lanes::Launch's.
@@ -97,6 +98,9 @@ Result<void> LaneSet::allocate() {
   const u64 running = std::min<u64>(groups_, warps()) << group_shift_;
   far_slots_ = std::clamp<u32>(std::bit_floor(static_cast<u32>(kFarBytes / sizeof(memory::LaneTranslation) / running)),
                                64, 4096);
+  // And some room for decoded code of their own: from 1 KiB of guest code each, where very many run, to 16 KiB.
+  constexpr u64 kStretchCost = sizeof(memory::WatchedStretch) + lanes::kOwnEntries * sizeof(interpreter::WordEntry);
+  own_stretches_ = std::clamp<u32>(std::bit_floor(static_cast<u32>(kOwnCodeBytes / kStretchCost / running)), 4, 64);
 
   struct Wish {
     DeviceBuffer* buffer;
@@ -112,6 +116,9 @@ Result<void> LaneSet::allocate() {
       {&directories_, u64{groups_} * directory_slots_ * sizeof(u64), "the page directories", true},
       {&areas_, u64{padded_lanes_} * area_capacity_ * sizeof(memory::Area), "the memory maps", false},
       {&far_pages_, running * far_slots_ * sizeof(memory::LaneTranslation), "the lanes' tables", false},
+      {&watched_, running * own_stretches_ * sizeof(memory::WatchedStretch), "the lanes' own code", false},
+      {&own_words_, running * own_stretches_ * lanes::kOwnEntries * sizeof(interpreter::WordEntry),
+       "the lanes' own code", false},
       {&zeros_, kPageSize, "a page", true},
       {&counters_, kCounters * kCounterBytes + kSlots / 8, "the counters", true},
       {&locks_, plan_.common ? memory::kCommonLocks * sizeof(u32) : 4, "the locks", true},
@@ -192,6 +199,9 @@ lanes::Launch LaneSet::describe() const {
   launch.heat = reinterpret_cast<u32*>(heat_.address());
   launch.far_pages = reinterpret_cast<memory::LaneTranslation*>(far_pages_.address());
   launch.far_slots = far_slots_;
+  launch.own_stretches = own_stretches_;
+  launch.watched = reinterpret_cast<memory::WatchedStretch*>(watched_.address());
+  launch.own_words = reinterpret_cast<interpreter::WordEntry*>(own_words_.address());
   launch.router = plan_.router;
   launch.dispatch_every = plan_.dispatch_every;
   launch.mailbox = {reinterpret_cast<u32*>(flags_.address()), reinterpret_cast<lanes::Slot*>(slots_.address()),
@@ -208,6 +218,7 @@ lanes::Launch LaneSet::describe() const {
   launch.next_finished = reinterpret_cast<u32*>(counter(kNextFinished));
   launch.finished = reinterpret_cast<u32*>(finished_.address());
   launch.control = reinterpret_cast<const u32*>(words_.address() + kControlAt);
+  launch.news = reinterpret_cast<lanes::News*>(counter(kNews));
   launch.unfinished = reinterpret_cast<u32*>(words_.address() + kUnfinishedAt);
   launch.progress = reinterpret_cast<u64*>(progress_.address());
   return launch;
@@ -409,6 +420,13 @@ Result<void> LaneSet::watch(const Hooks& hooks, Service& service, std::chrono::m
   }
 }
 
+// How the next launch is to be.
+Result<void> LaneSet::tell(const lanes::Launch& launch) {
+  const lanes::News none{};
+  if (auto done = upload(counters_.address() + kNews * kCounterBytes, &none, sizeof(none)); !done) return done;
+  return upload(launch_.address(), &launch, sizeof(launch));
+}
+
 Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   std::memset(progress_.host(), 0, progress_.size());
   std::memset(finished_.host(), 0, finished_.size());
@@ -427,7 +445,7 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
     launch.orders = reinterpret_cast<const lanes::Order*>(orders_.address());
     if (auto done = upload(orders_.address(), run.orders.data(), run.orders.size_bytes()); !done) return done;
   }
-  if (auto done = upload(launch_.address(), &launch, sizeof(launch)); !done) return done;
+  if (auto done = tell(launch); !done) return done;
 
   // Few lanes spread over the multiprocessors, many fill them.
   const unsigned threads = group_shift_ == 0 ? 32 : Gpu::kBlockThreads;
@@ -461,7 +479,7 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
       launch.heat = next->counts ? now.heat : nullptr;
     }
     launch.resume = 1;
-    ran = upload(launch_.address(), &launch, sizeof(launch));
+    ran = tell(launch);
   } while (ran);
   if (ran) {
     service.stop();

@@ -114,6 +114,7 @@ class LaneSet {
   Result<void> collect_ends(const Hooks& hooks, Seen& seen, bool all_ended);
   Result<void> watch(const Hooks& hooks, Service& service, std::chrono::milliseconds slice, Seen& seen);
   lanes::Launch describe() const;
+  Result<void> tell(const lanes::Launch& launch);
   lanes::Mailbox host_mailbox() const;
   lanes::OutputRing host_ring() const;
   Result<void> upload(DeviceAddress to, const void* from, std::size_t bytes) const;
@@ -126,11 +127,12 @@ class LaneSet {
   GpuPointer gpu_;
   Plan plan_;
   unsigned most_blocks_ = 0;  // that the tables of the lanes that run have room for
-  u32 group_shift_ = 0, padded_lanes_ = 0, groups_ = 0, area_capacity_ = 0, directory_slots_ = 0, far_slots_ = 0;
+  u32 group_shift_ = 0, padded_lanes_ = 0, groups_ = 0, area_capacity_ = 0, directory_slots_ = 0, far_slots_ = 0,
+      own_stretches_ = 0;
   Stream stream_, copies_;
   // On the device: what stays, and what comes with place().
-  DeviceBuffer lanes_, world_, frames_, frame_links_, tables_, table_links_, directories_, areas_, far_pages_, zeros_,
-      counters_, locks_, orders_, launch_;
+  DeviceBuffer lanes_, world_, frames_, frame_links_, tables_, table_links_, directories_, areas_, far_pages_, watched_,
+      own_words_, zeros_, counters_, locks_, orders_, launch_;
   DeviceBuffer images_, decoded_, pages_, starts_, start_areas_, start_pages_, names_, jobs_, inputs_, job_ends_,
       regions_, heat_;
   u64 image_bytes_ = 0;

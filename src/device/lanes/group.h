@@ -4,7 +4,7 @@
 
 #include "device/lanes/attend.h"
 #include "device/lanes/meeting.h"
-#include "interpreter/lane_loop.h"
+#include "device/lanes/own_code.h"
 
 namespace kvrm::device::lanes {
 
@@ -20,45 +20,8 @@ inline bool find_window(const Launch& launch, const memory::LaneSpace& space, u6
   if ((area->protection & (memory::kExecute | memory::kWrite)) != memory::kExecute) return false;
   const u64 offset = area->source - reinterpret_cast<u64>(launch.images);
   if (offset >= launch.image_bytes) return false;
-  window.start = area->start;
-  window.words = static_cast<u32>((area->end - area->start) / 4);
-  window.entries = launch.decoded + offset / 4;
-  window.router = &launch.router;
+  window = {area->start, static_cast<u32>((area->end - area->start) / 4), launch.decoded + offset / 4, &launch.router};
   return true;
-}
-
-inline interpreter::WordEntry decode_word(const Launch& launch, u32 word, u64 pc) {
-  if (launch.dispatch_every)
-    return {word, interpreter::kHandleUndecoded, interpreter::kTooStraight, 0};  // decoded whenever it runs
-  return interpreter::make_word_entry(word, launch.router.row(word, pc));
-}
-
-// Code that is the lane's own: one word at a time, decoded anew, so that whatever wrote it last counts.
-inline Trap fetch_word(const Launch& launch, Lane& lane, Cpu& cpu, memory::LaneMemory& memory,
-                       interpreter::CodeWindow& window) {
-  Trap trap = Trap::kNone;
-  if (cpu.pc % 4 != 0) {
-    trap = Trap::kPcAlignment;
-  } else if (cpu.pc >= memory::kAddressLimit) {
-    trap = Trap::kUnmapped;
-  } else {
-    const auto page = memory.resolve(cpu.pc, Access::kExecute);
-    trap = page.trap;
-    if (trap == Trap::kNone) {
-      const u8* const at = memory::lane_byte(page.page, cpu.pc & (memory::kPageSize - 1));
-      const u32 word = page.entry & memory::kEntryCommon
-                           ? sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u32*>(at))
-                           : memory::load_global<u32>(at);
-      if (lane.word[0].word != word || lane.word[0].handler == 0) {
-        interpreter::store_entry(&lane.word[0], decode_word(launch, word, cpu.pc));
-      }
-      window = {cpu.pc, 1, lane.word, &launch.router};
-      return Trap::kNone;
-    }
-  }
-  cpu.fault_address = cpu.pc;
-  cpu.fault_access = static_cast<u32>(Access::kExecute);
-  return trap;
 }
 
 // For each word of the images while no lane runs: while lanes run together, what they run must not change.
@@ -93,6 +56,23 @@ inline void note_place(const Launch& launch, const interpreter::CodeWindow& wind
   (void)sync::add<sync::kRelaxed, sync::kDevice>(&launch.heat[index + (has_left ? all : 0)], 1u);
 }
 
+// The host's memory is far away, and all warps together may look there less than a million times a second
+// (docs/performance.md). So whoever finds that the last look was long ago looks for everybody.
+inline constexpr u64 kAskAfter = 500'000;  // nanoseconds
+inline constexpr u64 kTellAfter = 4'000'000;  // how far a lane has come
+
+template <class Warp>
+KVRM_INLINE u32 ask_host(const Warp& warp, const Launch& launch) {
+  News& news = *launch.news;
+  const u64 now = warp.nanoseconds(), last = sync::load<sync::kRelaxed, sync::kDevice>(&news.asked_at);
+  if (now - last >= kAskAfter &&
+      sync::compare_exchange<sync::kRelaxed, sync::kDevice>(&news.asked_at, last, now) == last) {
+    sync::store<sync::kRelaxed, sync::kDevice>(&news.control,
+                                               sync::load<sync::kRelaxed, sync::kSystem>(launch.control));
+  }
+  return sync::load<sync::kRelaxed, sync::kDevice>(&news.control);
+}
+
 // The first look at a lane's record: nothing is in it yet.
 inline void prepare_lane(const Launch& launch, u32 number) {
   Lane& lane = launch.lanes[number];
@@ -105,22 +85,24 @@ inline void prepare_lane(const Launch& launch, u32 number) {
                 number & ((1u << launch.group_shift) - 1),
                 launch.page_limit,
                 0,
-                0};
+                0,
+                {}};
   lane.process.deadline = kNoDeadline;
   lane.word[0].handler = interpreter::kHandleUndecoded;
 }
 
-// Every lane of the group calls this.
+// Every lane of the group calls this. `seat` is the group's place among those that run at the same time.
 template <class Warp, class Home>
-KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, Home home, memory::LaneTranslation* far,
-                           U128* vectors) {
+KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, Home home, u32 seat, U128* vectors) {
   u64* const progress = &launch.progress[lane.number];
   Cpu& cpu = home.cpu();
   memory::LaneMemory memory(&lane.space, home.pages());
   Attendant attendant(launch, lane, cpu, memory);
   give_vectors(cpu, vectors);
   copy_registers(lane.registers, cpu);
-  memory.know_nothing(far, launch.far_slots, launch.group_shift, launch.group_shift == 0);
+  memory.know_nothing(launch.far_pages + (u64{seat} * launch.far_slots << launch.group_shift) + lane.space.lane,
+                      launch.far_slots, launch.group_shift, launch.group_shift == 0);
+  OwnCode own_code(launch, lane, cpu, memory, (seat << launch.group_shift) + lane.space.lane);
   if (launch.orders && !launch.resume) attendant.take_order();
 
   // What the loop looks at all the time; the lane's record has it whenever the attendant works.
@@ -145,10 +127,9 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   u32 window_changes = ~lane.space.changes;
   u32 since_poll = 0;
   u32 since_by_turns = 0;  // instructions since a lane led that the rule did not choose
-  const auto asked_for = [&](Control what) {
-    return warp.ballot((sync::load<sync::kRelaxed, sync::kSystem>(launch.control) & what) != 0) != 0;
-  };
-  bool cancelled = launch.resume && asked_for(kCancel);
+  const auto asked_for = [&] { return warp.shuffle(lane.space.lane == 0 ? ask_host(warp, launch) : 0u, 0); };
+  bool cancelled = launch.resume && (asked_for() & kCancel) != 0;
+  u64 told_at = warp.nanoseconds();
   bool paused = false;
   bool out_of_jobs = launch.orders != nullptr;
 
@@ -178,9 +159,9 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
       if (status == Status::kRunning &&
           (window_changes != lane.space.changes || cpu.pc - window.start >= u64{window.words} * 4 || cpu.pc % 4 != 0)) {
         window_changes = lane.space.changes;
-        if (cpu.pc % 4 != 0 || !find_window(launch, lane.space, cpu.pc, window)) {
-          trap = fetch_word(launch, lane, cpu, memory, window);
-          window_changes = ~lane.space.changes;  // good for this word only
+        if (cpu.pc % 4 != 0 || !(own_code.find(window) || find_window(launch, lane.space, cpu.pc, window))) {
+          trap = own_code.fetch(window);
+          if (trap != Trap::kNone || !window.watched) window_changes = ~lane.space.changes;  // good for this word only
         }
       }
       // A lane that cannot fetch stands alone.
@@ -230,7 +211,10 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
               cpu.clock_ns += end.retired;
               if (trap == Trap::kNotRecent) {
                 const auto page = memory.resolve(cpu.fault_address, static_cast<Access>(cpu.fault_access));
-                trap = page.trap == Trap::kNone && !(page.entry & memory::kEntryCommon) ? Trap::kNone : Trap::kNotHere;
+                const bool is_noted =
+                    page.entry & memory::kEntryWatched && cpu.fault_access == static_cast<u32>(Access::kWrite);
+                trap = page.trap == Trap::kNone && !(page.entry & memory::kEntryCommon) && !is_noted ? Trap::kNone
+                                                                                                     : Trap::kNotHere;
                 // A region may want more of the page than there is, and would not get further the next time either.
                 if (region && end.retired == 0) trap = Trap::kNotHere;
               } else if (trap == Trap::kNotTogether) {
@@ -238,11 +222,24 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
               } else if (trap == Trap::kNone && end.retired == 0 && !over) {
                 trap = Trap::kNotHere;
               }
+              if (trap == Trap::kNotHere && window.watched) {
+                // Straight code may have run off the stretch's end.
+                if (cpu.pc - window.start >= memory::kStretchBytes) {
+                  trap = Trap::kNone;
+                } else if (const Trap fault = own_code.take_word(window); fault != Trap::kNone) {
+                  trap = fault;
+                }
+              }
               if (trap == Trap::kNotHere) {
                 trap = interpreter::run_one(cpu, memory, window);
                 const u32 one = trap == Trap::kNone || trap == Trap::kSystemCall ? 1 : 0;
                 ran += one;
                 cpu.clock_ns += one;
+              }
+              // A lane is alone with its own code, so it may go from stretch to stretch.
+              if (window.watched && cpu.pc - window.start >= memory::kStretchBytes &&
+                  window_changes == lane.space.changes) {
+                (void)own_code.find(window);
               }
               const u64 distance = cpu.pc - window.start;
               at = static_cast<u32>(distance / 4);
@@ -280,10 +277,14 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
 
     if (since_poll >= launch.turn) {
       since_poll = 0;
-      sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before + retired);
-      cancelled = asked_for(kCancel);
+      if (const u64 now = warp.nanoseconds(); now - told_at >= kTellAfter) {
+        told_at = now;
+        sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before + retired);
+      }
+      const u32 asked = asked_for();
+      cancelled = (asked & kCancel) != 0;
       if (cancelled && status != Status::kStopped) with_attendant([&] { attendant.cancel(); });
-      paused = asked_for(kPause);
+      paused = (asked & kPause) != 0;
       if (paused) break;
     }
   }
@@ -297,6 +298,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
       attendant.finish_job();
     }
   });
+  own_code.end();
   sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before);
   copy_registers(cpu, lane.registers);
 }

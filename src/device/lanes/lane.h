@@ -60,7 +60,7 @@ struct Lane {
   u32 slot;           // of the mailbox
   RequestKind request;
   u32 is_process;     // a Linux program; otherwise a raw lane
-  interpreter::WordEntry word[3];  // for code that cannot be shared: the one word that runs next
+  interpreter::WordEntry word[3];  // for code in common memory: the one word that runs next
 };
 
 // A page that is not what its area says: it begins with other bytes.
@@ -115,6 +115,14 @@ enum Control : u32 {
   kPause = 2,   // everybody leaves, to go on in the next launch
 };
 
+inline constexpr u32 kOwnEntries = memory::kStretchWords + 2;  // of a stretch: the loop reads two more than it runs
+
+// What a lane has heard of the host, for all lanes.
+struct News {
+  u64 asked_at;  // nanoseconds
+  u32 control;
+};
+
 // Everything a kernel is told. Pointers are the device's.
 struct Launch {
   Lane* lanes;
@@ -143,6 +151,10 @@ struct Launch {
   // For each group that runs at the same time, slots for its lanes, interleaved (memory::KnownPages).
   memory::LaneTranslation* far_pages;
   u32 far_slots;
+  // For each lane that runs at the same time, stretches of its own code, and kOwnEntries for each (own_code.h).
+  u32 own_stretches;  // a power of two
+  memory::WatchedStretch* watched;
+  interpreter::WordEntry* own_words;
   dispatch::Router router;  // who says what a word is
   u32 dispatch_every;  // 1: the router is asked again for each instruction that runs
   Mailbox mailbox;
@@ -154,6 +166,7 @@ struct Launch {
   u32* next_finished;  // device memory
   u32* finished;  // pinned: numbers + 1 of jobs that have ended, in the order of their end
   const u32* control;  // pinned: of Control
+  News* news;  // of it; nothing yet when a launch begins
   u32* unfinished;  // pinned: a lane sets it that left because of a pause
   u64* progress;  // pinned, one for each lane: instructions of this launch so far
 };
