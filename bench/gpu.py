@@ -171,7 +171,7 @@ def measure_one(bench):
 def measured(bench, part, name, command, wall, counted, **more):
     return bench.add(
         part, name, command, ips=counted["ips"], instructions=counted["instructions"], seconds=counted["seconds"], wall=wall,
-        launches=counted["launches"], **more
+        launches=counted["launches"], cached_regions=counted["cached_regions"], **more
     )
 
 
@@ -241,6 +241,8 @@ def parse():
     options.programs = options.programs.split(",") if options.programs else []
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(unknown)}")
+    if unknown := set(options.programs) - {name for name, *_ in INTEGER} - set(LOCKSTEP):
+        parser.error(f"no such program: {', '.join(unknown)}")
     if not shutil.which(options.kvrm):
         parser.error(f"no kvrm at {options.kvrm}")
     options.kvrm = os.path.abspath(shutil.which(options.kvrm))

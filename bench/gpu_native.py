@@ -22,7 +22,7 @@ class NoGpu(Exception):
 
 
 class Run(ctypes.Structure):
-    """Run of bench/native_gpu/library.h."""
+    """Run of bench/native_gpu/run.h."""
 
     _fields_ = [
         ("memory", ctypes.c_uint64),

@@ -148,6 +148,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   code_ = {};
   round_ = 0;
   cached_ = 0;
+  seconds_before_ = seconds_ + link_seconds_;
   auto stored = translator::GpuStore(settings_.folder, key_).find();
   if (!stored) return {};
   code_ = *std::move(stored);
@@ -173,7 +174,8 @@ LaneSet::Slice GpuRegions::next(std::chrono::milliseconds usual) const {
   if (is_over()) return {usual, linked_ ? kLongTurn : LaneSet::kTurn, false};
   LaneSet::Slice slice = settings_.rounds.slice(round_);
   if (settings_.rounds.waits) {
-    slice.time = std::max(slice.time, std::chrono::milliseconds(static_cast<i64>(1000 * (seconds_ + link_seconds_))));
+    const double translated = seconds_ + link_seconds_ - seconds_before_;
+    slice.time = std::max(slice.time, std::chrono::milliseconds(static_cast<i64>(1000 * translated)));
   }
   if (usual.count() != 0) slice.time = std::min(slice.time, usual);
   return slice;

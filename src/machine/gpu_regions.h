@@ -90,6 +90,7 @@ class GpuRegions {
   u64 cached_ = 0;
   bool failed_ = false;
   double seconds_ = 0, link_seconds_ = 0;
+  double seconds_before_ = 0;  // of both, for other programs
 };
 
 }  // namespace kvrm

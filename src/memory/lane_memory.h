@@ -346,7 +346,7 @@ class LaneMemory {
   KVRM_COLD inline Resolved resolve(u64 tagged, Access access);
   // A stretch of a page that resolve() has found, and that is not common, takes its place in the table. From now on
   // writes are noted.
-  KVRM_COLD inline WatchedStretch& watch(u64 address);
+  KVRM_COLD inline void watch(u64 address);
 
   // --- the map and copies, as memory/guest_memory.h says ---
   inline bool read(u64 address, void* to, u64 size);

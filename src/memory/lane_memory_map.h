@@ -223,16 +223,14 @@ inline void LaneMemory::note_private(u64 address) {
   if (area && (area->flags & (kAreaSource | kAreaTouched)) == kAreaSource) space_->areas.mark(address, kAreaTouched);
 }
 
-inline WatchedStretch& LaneMemory::watch(u64 address) {
+void LaneMemory::watch(u64 address) {
   *find_slot(address >> kPageShift, false).entry |= kEntryWatched;
   const auto forbid_writing = [&](LaneTranslation& known) {
     if (((known.tag ^ address) & kTagMask) == 0) known.tag |= 2;
   };
   forbid_writing(pages_->recent_slot(address));
   forbid_writing(pages_->far_slot(address));
-  WatchedStretch& stretch = space_->watch.stretches[space_->watch.slot_of(address)];
-  stretch = {address & ~(kStretchBytes - 1), 0, 0};
-  return stretch;
+  space_->watch.stretches[space_->watch.slot_of(address)] = {address & ~(kStretchBytes - 1), 0, 0};
 }
 
 // After a write to a page that may have watched words. If many writes miss these, the page is data for now, and its

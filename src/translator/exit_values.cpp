@@ -11,13 +11,21 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Instruction;
 
+// A flag, or something that only flags are made of. Guest registers stay where they are computed: they are made of one
+// another, and each way out would repeat all that was done before it.
+bool is_for_flags(const Instruction& instruction) {
+  if (instruction.getType()->isIntegerTy(1) || instruction.getType()->isIntegerTy(8)) return true;
+  return llvm::none_of(instruction.users(),
+                       [](const llvm::User* user) { return llvm::isa<llvm::StoreInst, llvm::CallBase>(user); });
+}
+
 // The ways out that use it, none if anybody else does.
-llvm::SmallVector<BasicBlock*> exits_of(const Instruction& instruction) {
+llvm::SmallVector<BasicBlock*> exits_of(Instruction& instruction) {
   llvm::SmallSetVector<BasicBlock*, 8> exits;
-  for (const llvm::User* user : instruction.users()) {
-    const auto* other = llvm::cast<Instruction>(user);
+  for (llvm::User* user : instruction.users()) {
+    auto* other = llvm::cast<Instruction>(user);
     if (llvm::isa<llvm::PHINode>(other) || !is_exit(*other->getParent())) return {};
-    exits.insert(const_cast<BasicBlock*>(other->getParent()));
+    exits.insert(other->getParent());
   }
   return {exits.begin(), exits.end()};
 }
@@ -43,14 +51,17 @@ bool is_pure(const Instruction& instruction) {
 }
 
 void compute_in_exits(llvm::Function& function) {
+  // Flags that are made of flags may repeat, too; a guest that does nothing else is not to make a region without end.
+  std::size_t left = 4 * function.getInstructionCount();
   // From the last to the first: what has gone takes its operands with it.
   for (BasicBlock* block : llvm::post_order(&function)) {
     if (is_exit(*block)) continue;
     for (auto at = block->end(); at != block->begin();) {
       Instruction& instruction = *--at;
-      if (!is_pure(instruction)) continue;
+      if (!is_pure(instruction) || !is_for_flags(instruction)) continue;
       const auto exits = exits_of(instruction);
-      if (exits.empty()) continue;
+      if (exits.empty() || exits.size() > left) continue;
+      left -= exits.size();
       ++at;
       move_into(instruction, exits);
     }

@@ -10,8 +10,8 @@ bool is_exit(const llvm::BasicBlock& block);
 // What may be computed again elsewhere.
 bool is_pure(const llvm::Instruction& instruction);
 
-// Computes them in each way out that needs them, instead of before: mostly flags, whose operands are guest registers
-// that are at hand there anyway.
+// Computes flags that only ways out need in each of those, instead of before: their operands are guest registers, which
+// are at hand there anyway.
 void compute_in_exits(llvm::Function& function);
 
 }  // namespace kvrm::translator

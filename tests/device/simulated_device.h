@@ -216,7 +216,7 @@ class SimulatedDevice {
     u32 launches = 0;
     do {
       unfinished_ = 0;
-      news_ = {};
+      news_ = {0, sync::load<sync::kRelaxed, sync::kSystem>(&control_)};
       simulate_run(launch_, run.kind, run.seed + launches);
       sync::fetch_and<sync::kRelaxed, sync::kSystem>(&control_, ~u32{lanes::kPause});
       launch_.resume = 1;

@@ -131,6 +131,10 @@ TEST_F(RegionsOfAGpu, ProgramsRunAtLeastAsLongAsTranslatingTakes) {
   const auto slice = pause(regions);
   EXPECT_GE(static_cast<double>(slice.time.count()) + 1, 1000 * statistics_of(regions).translation_seconds);
   EXPECT_GE(slice.time, device_.link_time);
+  // Another program does not wait for it.
+  words_[7] ^= 1;
+  ASSERT_TRUE(begin(regions));
+  EXPECT_EQ(regions.next(milliseconds(0)).time, GpuRounds().slice(0).time);
 }
 
 TEST_F(RegionsOfAGpu, AreMadeWhereLanesAreFound) {

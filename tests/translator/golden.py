@@ -20,11 +20,13 @@ FRAME = "a9be7bfd 910003fd f9000bf3 aa0003f3 f9400bf3 a8c27bfd d65f03c0"  # a fu
 CHAIN = "a9400063 ca000020 91000421 8b000042 eb04003f 54ffff61"  # a walk along a list
 DOTS = "fc408420 fc408441 1f400443 f1000484 54ffff81"  # multiplies and adds of doubles
 FIELD = "93452c20 8b000021 f1000442 54ffffa1"  # a signed field of a register, which are two shifts in PTX
+STRAIGHT = "f9400023 9b037c42 f9400423 9b037c42 f9400823 9b037c42 d65f03c0"  # products, each made of the one before
 REGIONS = {
     "crc.ptx": ("ptx", CRC),
     "field.ptx": ("ptx", FIELD),
     "sum_alone.ptx": ("ptx-alone", SUM),
     "copy_alone.ptx": ("ptx-alone", COPY),
+    "straight.ptx": ("ptx", STRAIGHT),
     "crc.x86": ("x86", CRC),
     "sum.x86": ("x86", SUM),
     "copy.x86": ("x86", COPY),

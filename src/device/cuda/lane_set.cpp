@@ -98,9 +98,12 @@ Result<void> LaneSet::allocate() {
   const u64 running = std::min<u64>(groups_, warps()) << group_shift_;
   far_slots_ = std::clamp<u32>(std::bit_floor(static_cast<u32>(kFarBytes / sizeof(memory::LaneTranslation) / running)),
                                64, 4096);
-  // And some room for decoded code of their own: from 1 KiB of guest code each, where very many run, to 16 KiB.
+  // And some room for decoded code of their own: from 1 KiB of guest code each, where very many run, to 16 KiB. Lanes
+  // with one memory have none.
   constexpr u64 kStretchCost = sizeof(memory::WatchedStretch) + lanes::kOwnEntries * sizeof(interpreter::WordEntry);
-  own_stretches_ = std::clamp<u32>(std::bit_floor(static_cast<u32>(kOwnCodeBytes / kStretchCost / running)), 4, 64);
+  const u32 most_stretches = plan_.common ? 4 : 64;
+  own_stretches_ =
+      std::clamp<u32>(std::bit_floor(static_cast<u32>(kOwnCodeBytes / kStretchCost / running)), 4, most_stretches);
 
   struct Wish {
     DeviceBuffer* buffer;
@@ -420,10 +423,10 @@ Result<void> LaneSet::watch(const Hooks& hooks, Service& service, std::chrono::m
   }
 }
 
-// How the next launch is to be.
+// How the next launch is to be. Who was cancelled before it does not begin anything in it.
 Result<void> LaneSet::tell(const lanes::Launch& launch) {
-  const lanes::News none{};
-  if (auto done = upload(counters_.address() + kNews * kCounterBytes, &none, sizeof(none)); !done) return done;
+  const lanes::News news{0, *control_word()};
+  if (auto done = upload(counters_.address() + kNews * kCounterBytes, &news, sizeof(news)); !done) return done;
   return upload(launch_.address(), &launch, sizeof(launch));
 }
 

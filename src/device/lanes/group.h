@@ -58,17 +58,18 @@ inline void note_place(const Launch& launch, const interpreter::CodeWindow& wind
 
 // The host's memory is far away, and all warps together may look there less than a million times a second
 // (docs/performance.md). So whoever finds that the last look was long ago looks for everybody.
-inline constexpr u64 kAskAfter = 500'000;  // nanoseconds
+inline constexpr i64 kAskAfter = 500'000;  // nanoseconds
 inline constexpr u64 kTellAfter = 4'000'000;  // how far a lane has come
 
 template <class Warp>
-KVRM_INLINE u32 ask_host(const Warp& warp, const Launch& launch) {
+KVRM_INLINE u32 ask_for_all(const Warp& warp, const Launch& launch) {
   News& news = *launch.news;
-  const u64 now = warp.nanoseconds(), last = sync::load<sync::kRelaxed, sync::kDevice>(&news.asked_at);
-  if (now - last >= kAskAfter &&
+  const u64 last = sync::load<sync::kRelaxed, sync::kDevice>(&news.asked_at), now = warp.nanoseconds();
+  if (static_cast<i64>(now - last) >= kAskAfter &&
       sync::compare_exchange<sync::kRelaxed, sync::kDevice>(&news.asked_at, last, now) == last) {
-    sync::store<sync::kRelaxed, sync::kDevice>(&news.control,
-                                               sync::load<sync::kRelaxed, sync::kSystem>(launch.control));
+    // Within a launch the host only asks for more.
+    const u32 heard = sync::load<sync::kRelaxed, sync::kSystem>(launch.control);
+    if (heard != 0) (void)sync::fetch_or<sync::kRelaxed, sync::kDevice>(&news.control, heard);
   }
   return sync::load<sync::kRelaxed, sync::kDevice>(&news.control);
 }
@@ -127,7 +128,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   u32 window_changes = ~lane.space.changes;
   u32 since_poll = 0;
   u32 since_by_turns = 0;  // instructions since a lane led that the rule did not choose
-  const auto asked_for = [&] { return warp.shuffle(lane.space.lane == 0 ? ask_host(warp, launch) : 0u, 0); };
+  const auto asked_for = [&] { return warp.shuffle(lane.space.lane == 0 ? ask_for_all(warp, launch) : 0u, 0); };
   bool cancelled = launch.resume && (asked_for() & kCancel) != 0;
   u64 told_at = warp.nanoseconds();
   bool paused = false;

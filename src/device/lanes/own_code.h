@@ -53,7 +53,7 @@ class OwnCode {
       window = {cpu_.pc, 1, lane_.word, &launch_.router};
       return Trap::kNone;
     }
-    (void)memory_.watch(cpu_.pc);
+    memory_.watch(cpu_.pc);
     (void)find(window);
     for (u32 i = 0; i < kOwnEntries; ++i) forget_word(window, i);
     return Trap::kNone;
