@@ -75,7 +75,8 @@ inline constexpr u64 kMost = 20000;
 inline constexpr u32 kMostLaunches = 200;
 inline u64 retired_in_regions = 0;
 inline void compare(const SimulatedDevice::Plan& plan, SimulatedDevice::Run run, const Build& build, u64 most_budget,
-                    u64 seed, const MakeRegions& regions = {}, const Host& host = {}) {
+                    u64 seed, const MakeRegions& regions = {}, const Host& host = {},
+                    u32 most_launches = kMostLaunches) {
   SimulatedDevice device(plan);
   cuda::StartSet starts;
   std::vector<SimulatedDevice::Job> jobs;
@@ -104,12 +105,12 @@ inline void compare(const SimulatedDevice::Plan& plan, SimulatedDevice::Run run,
   run.orders.assign(device.lane_count(), lanes::Order::kBegin);
   std::vector<bool> stopped(device.lane_count());
   u64 total = 0;
-  for (u32 launch = 0; total < kMost && launch < kMostLaunches; ++launch) {
+  for (u32 launch = 0; total < kMost && launch < most_launches; ++launch) {
     run.budget = 1 + below(random, std::min(most_budget, kMost));
     total += run.budget;
     run.seed = random();
     // Every other launch is cut into slices, which must not show.
-    run.pause = launch % 2 == 1 ? std::function<bool()>([] { return true; }) : nullptr;
+    run.pauses = launch % 2 == 1 ? 1 + launch % 16 : 0;
     device.run(run);
     bool any = false;
     for (u32 i = 0; i < device.lane_count(); ++i) {

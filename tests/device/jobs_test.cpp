@@ -138,7 +138,8 @@ u32 stream_jobs(Lanes kind, const SimulatedDevice::Plan& plan, u32 job_count, u6
                                    .turn = 1 + u32(below(random, 500)),
                                    .meet = seed % 3 != 0,
                                    .serve = serve,
-                                   .pause = pause});
+                                   .pause = pause,
+                                   .pauses = pause ? 3u : 0u});
 
   EXPECT_EQ(device.finished().size(), job_count);
   EXPECT_EQ(std::set(device.finished().begin(), device.finished().end()).size(), job_count);
@@ -190,11 +191,14 @@ TEST(Jobs, SlicesAndCancel) {
     for (u32 i = 0; i < 40; ++i) jobs.push_back({programs[i % 3], {}});
     device.place(starts, jobs);
     u32 looks = 0;
+    std::atomic<bool> has_paused = false;
     const u32 launches = device.run({.seed = seed,
                                      .turn = 50,
                                      .serve = serve,
-                                     .cancel = [&] { return ++looks > 60; },
-                                     .pause = [&] { return looks % 4 == 1; }});
+                                     .cancel = [&] { return has_paused && ++looks > 60; },
+                                     .pause = [&] { return looks % 4 == 1; },
+                                     .pauses = 1,
+                                     .paused = [&] { has_paused = true; }});
     EXPECT_GT(launches, 1u);
     EXPECT_EQ(device.finished().size(), device.lane_count());
     for (const u32 job : device.finished()) EXPECT_EQ(device.end(job).stop.kind, StopKind::kCancelled) << job;

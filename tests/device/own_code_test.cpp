@@ -236,6 +236,90 @@ TEST(OwnCode, WrittenBySharedCode) {
   }
 }
 
+// The host writes while the lane rests; nobody watches for it then.
+TEST(OwnCode, WrittenBetweenTwoRuns) {
+  for (const u32 shift : {0u, 2u}) {
+    SimulatedDevice device({.group_shift = shift});
+    cuda::StartSet starts;
+    std::vector<SimulatedDevice::Job> jobs;
+    for (u32 i = 0; i < device.lane_count(); ++i) {
+      const Machine machine = own_machine(kOwn, {add_imm(0, 0, 1), add_imm(1, 1, 1 + i), add_imm(2, 2, 1), b(-3)});
+      jobs.push_back({starts.add(machine.contents()), {}});
+    }
+    device.place(starts, jobs);
+    device.run({.budget = 40, .orders = std::vector(device.lane_count(), lanes::Order::kBegin)});
+    for (u32 i = 0; i < device.lane_count(); ++i) {
+      const u32 word = add_imm(1, 1, 100 + i);
+      LaneGuestMemory memory(device.lane(i).space);
+      EXPECT_TRUE(i % 2 == 0 ? memory.poke(kOwn + 4, &word, 4) : memory.write(kOwn + 4, &word, 4));
+    }
+    device.run({.budget = 40, .orders = std::vector(device.lane_count(), lanes::Order::kGoOn)});
+    for (u32 i = 0; i < device.lane_count(); ++i) {
+      EXPECT_EQ(device.end(i).registers.x[0], 20u) << i;
+      EXPECT_EQ(device.end(i).registers.x[1], 10 * (1 + i) + 10 * (100 + i)) << i;
+      EXPECT_EQ(device.end(i).registers.x[2], 20u) << i;
+    }
+  }
+}
+
+// Groups one after the other on few seats, each with other code and other data at the same addresses.
+TEST(OwnCode, GroupsThatShareASeat) {
+  const Build build = [](u32 lane) {
+    Machine machine = own_machine(kOwn + 4 * (lane % 2), {add_imm(0, 0, 1 + lane), str_x(0, 19, 0), ldr_x(1, 19),
+                                                          add_imm(2 + lane % 3, 1, lane), b(-4)});
+    if (lane % 4 == 1) machine.cpu.pc += 4;
+    return machine;
+  };
+  for (const u32 shift : {0u, 1u}) {
+    for (const u32 seats : {1u, 2u}) {
+      SCOPED_TRACE(testing::Message() << "shift " << shift << ", " << seats << " seats");
+      const SimulatedDevice::Plan plan{.group_shift = shift, .groups = 5, .seats = seats};
+      compare(plan, {}, build, 100000, 1);
+      compare(plan, {.turn = 7}, build, 50, 2, {}, {}, 10);
+    }
+  }
+}
+
+// Jobs one after the other on one lane: own code, code of an image and own code again, all at one address.
+TEST(OwnCode, JobsOneAfterTheOther) {
+  const auto image = image_of({add_imm(0, 0, 7), svc(0), add_imm(0, 0, 8), hlt(0)});
+  const auto words = [](u32 job) { return Words{add_imm(0, 0, 1 + job), svc(0), add_imm(1, 1, 1 + job), hlt(0)}; };
+  const Build build = [&](u32 job) {
+    if (job % 4 != 2) return own_machine(kOwn, words(job));
+    Machine machine;
+    EXPECT_TRUE(machine.space->map_image(kOwn, kPageSize, 5, image, 0));
+    machine.cpu.pc = kOwn;
+    return machine;
+  };
+  // What the host writes must not stay either.
+  const Host host = [](Cpu& cpu, memory::GuestMemory& memory) {
+    const u32 word = add_imm(2, 2, 9);
+    if (cpu.x[0] % 2 == 0) cpu.x[3] = memory.poke(kOwn + 8, &word, 4);
+  };
+  for (const u32 shift : {0u, 1u}) {
+    SimulatedDevice device({.group_shift = shift});
+    cuda::StartSet starts;
+    std::vector<SimulatedDevice::Job> jobs;
+    std::vector<Machine> machines;
+    for (u32 i = 0; i < 16; ++i) {
+      machines.push_back(build(i));
+      jobs.push_back({starts.add(machines[i].contents()), {}});
+    }
+    device.place(starts, jobs);
+    device.run({.raw_calls = true, .serve = [&](const cuda::Call&, Cpu& cpu, memory::GuestMemory& memory) {
+                  host(cpu, memory);
+                  return lanes::Outcome{};
+                }});
+    for (u32 i = 0; i < 16; ++i) {
+      interpreter::Interpreter engine(*machines[i].space);
+      const auto outcome = run_here(engine, machines[i], 1000, host);
+      EXPECT_EQ(device.end(i).stop.trap, outcome.trap) << i;
+      EXPECT_EQ(device.end(i).retired, outcome.retired) << i;
+      EXPECT_EQ(text_of(device.end(i).registers), text_of(machines[i].cpu)) << i;
+    }
+  }
+}
+
 // Random code that stores random instructions, and parts of them, all over itself, and asks the host to.
 class WritingProgram {
  public:

@@ -89,6 +89,7 @@ class SimulatedDevice {
  public:
   struct Plan {
     u32 group_shift = 0, groups = 1;
+    u32 seats = 0;  // groups that run at the same time; 0: all
     u32 frames = 256, tables = 128, directory_slots = 64;
     u32 page_limit = 1u << 20, area_capacity = 64;
     u32 slots = 4;
@@ -106,8 +107,8 @@ class SimulatedDevice {
         ring_(plan.ring_bytes, lanes::kMostInRecord),
         lanes_(lane_count()),
         areas_(u64{lane_count()} * plan.area_capacity),
-        far_pages_(u64{lane_count()} * kFarSlots),
-        watched_(u64{lane_count()} * plan.own_stretches),
+        far_pages_((u64{seats()} << plan.group_shift) * kFarSlots),
+        watched_((u64{seats()} << plan.group_shift) * plan.own_stretches),
         own_words_(watched_.size() * lanes::kOwnEntries),
         progress_(lane_count()) {
     describe();
@@ -115,6 +116,7 @@ class SimulatedDevice {
   }
 
   u32 lane_count() const { return plan_.groups << plan_.group_shift; }
+  u32 seats() const { return plan_.seats == 0 ? plan_.groups : plan_.seats; }
   SimulatedWorld& world() { return world_; }
   u32 free_slots() const { return mailbox_.free_slots(); }
   lanes::Lane& lane(u32 number) { return lanes_[number]; }
@@ -185,6 +187,9 @@ class SimulatedDevice {
     cuda::Service::Handler serve = {};
     std::function<bool()> cancel = {};  // asked again and again while the lanes run
     std::function<bool()> pause = {};   // the same: the launch is to end and another to go on
+    u32 pauses = 0;                     // so many launches are asked to end before they begin
+    std::function<void()> paused = {};  // between two launches
+    const std::atomic<u64>* clock = nullptr;  // of the device, in nanoseconds; null: it is always later
   };
   // Gives the number of launches it took.
   u32 run(const Run& run) {
@@ -197,6 +202,7 @@ class SimulatedDevice {
     next_job_ = next_finished_ = 0;
     sync::store<sync::kRelaxed, sync::kSystem>(&control_, 0u);
     std::fill(finished_.begin(), finished_.end(), 0);
+    std::fill(progress_.begin(), progress_.end(), 0);
     cuda::Service service(mailbox_.view(), run.serve,
                           [this](const lanes::Request& request) { return drain(request.output_end); });
     std::atomic<bool> ended = false;
@@ -207,20 +213,22 @@ class SimulatedDevice {
         const u32 asked = sync::load<sync::kRelaxed, sync::kSystem>(&control_);
         if (run.cancel && run.cancel() && !(asked & lanes::kCancel)) {
           service.cancel();
-          sync::fetch_or<sync::kRelease, sync::kSystem>(&control_, u32{lanes::kCancel});
+          ask(lanes::kCancel);
         }
-        if (run.pause && run.pause()) sync::fetch_or<sync::kRelease, sync::kSystem>(&control_, u32{lanes::kPause});
+        if (run.pause && run.pause()) ask(lanes::kPause);
         std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
     });
     u32 launches = 0;
     do {
       unfinished_ = 0;
+      if (launches < run.pauses) ask(lanes::kPause);
       news_ = {0, sync::load<sync::kRelaxed, sync::kSystem>(&control_)};
-      simulate_run(launch_, run.kind, run.seed + launches);
-      sync::fetch_and<sync::kRelaxed, sync::kSystem>(&control_, ~u32{lanes::kPause});
+      simulate_run(launch_, {run.kind, run.seed + launches, seats(), run.clock});
+      take_back(lanes::kPause);
       launch_.resume = 1;
       ++launches;
+      if (unfinished_ != 0 && run.paused) run.paused();
     } while (unfinished_ != 0);
     ended = true;
     watch.join();
@@ -232,6 +240,11 @@ class SimulatedDevice {
     collected_ = 0;
     return launches;
   }
+  // Of all lanes, while they run or between two launches.
+  void ask(lanes::Control what) { sync::fetch_or<sync::kRelease, sync::kSystem>(&control_, u32{what}); }
+  void take_back(lanes::Control what) { sync::fetch_and<sync::kRelaxed, sync::kSystem>(&control_, ~u32{what}); }
+  // How far a lane says it has come.
+  u64 progress(u32 lane) const { return sync::load<sync::kRelaxed, sync::kSystem>(&progress_[lane]); }
   const lanes::JobEnd& end(u32 number) const { return ends_[number]; }
   // Jobs in the order of their ends, since the beginning.
   const std::vector<u32>& finished() const { return order_; }

@@ -57,6 +57,13 @@ interpreter::RegionEnd run_simulated(const SimulatedRegion& region, memory::Resi
   }
 }
 
+// A lane's place on the device: those that come after it find what it left there.
+struct Resident {
+  memory::ResidentLane lane;
+  memory::LaneTranslation alone[memory::kAloneTranslations + 1];
+  U128 vectors[32];
+};
+
 // The lane's fast state.
 struct OwnHome {
   memory::ResidentLane* resident;
@@ -76,20 +83,19 @@ struct OwnHome {
 
 }  // namespace
 
-void simulate_run(const lanes::Launch& launch, Lanes kind, u64 seed) {
+void simulate_run(const lanes::Launch& launch, const Simulation& simulation) {
   const u32 size = 1u << launch.group_shift, groups = launch.lane_count >> launch.group_shift;
   std::vector<std::jthread> threads;
-  for (u32 group = 0; group < groups; ++group) {
-    threads.emplace_back([&launch, kind, seed, size, group] {
-      run_warp(kind, size, seed + group, [&](SimulatedWarp& warp, u32 number) {
-        struct {
-          memory::ResidentLane lane{};
-          memory::LaneTranslation alone[memory::kAloneTranslations + 1];
-        } resident;
-        U128 vectors[32];
-        lanes::Lane& lane = launch.lanes[group * size + number];
-        lanes::run_group(WarpOfLane(warp, number), launch, lane, OwnHome{&resident.lane}, group, vectors);
-      });
+  for (u32 seat = 0; seat < simulation.seats; ++seat) {
+    threads.emplace_back([&launch, &simulation, size, groups, seat] {
+      std::vector<Resident> residents(size);
+      for (u32 group = seat; group < groups; group += simulation.seats) {
+        run_warp(simulation.kind, size, simulation.seed + group, [&](SimulatedWarp& warp, u32 number) {
+          Resident& resident = residents[number];
+          lanes::run_group(WarpOfLane(warp, number, simulation.clock), launch, launch.lanes[group * size + number],
+                           OwnHome{&resident.lane}, seat, resident.vectors);
+        });
+      }
     });
   }
 }

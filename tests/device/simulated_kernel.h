@@ -2,14 +2,24 @@
 // since the kernel's Cpu has another shape than the library's.
 #pragma once
 
+#include <atomic>
+
 #include "device/lanes/lane.h"
 
 namespace kvrm::device::test {
 
 enum class Lanes { kThreads, kFibers };
 
-// Every group is a thread, and with kThreads so is every lane. Returns when all lanes have stopped.
-void simulate_run(const lanes::Launch& launch, Lanes kind, u64 seed);
+struct Simulation {
+  Lanes kind;
+  u64 seed;
+  u32 seats;  // groups that run at the same time
+  const std::atomic<u64>* clock;  // nanoseconds; null: it is always later
+};
+
+// Every seat is a thread that takes one group after the other, and with kThreads so is every lane. Returns when all
+// lanes have stopped.
+void simulate_run(const lanes::Launch& launch, const Simulation& simulation);
 void simulate_prepare(const lanes::Launch& launch);
 void simulate_decode(const lanes::Launch& launch);
 

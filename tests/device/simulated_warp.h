@@ -130,7 +130,8 @@ class WarpOfLane {
   using Together = LanesTogether<false>;
   using Whole = LanesTogether<false>;
   using Alone = LanesTogether<true>;
-  WarpOfLane(SimulatedWarp& warp, u32 lane) : warp_(warp), lane_(lane) {}
+  WarpOfLane(SimulatedWarp& warp, u32 lane, const std::atomic<u64>* clock = nullptr)
+      : warp_(warp), lane_(lane), clock_(clock) {}
 
   u32 ballot(bool value) const {
     const auto values = warp_.exchange(lane_, warp_.whole(), value);
@@ -152,8 +153,9 @@ class WarpOfLane {
     return least;
   }
   void pause() const { warp_.pause(); }
-  // Always later: everything that is done now and then is done.
+  // Without a clock it is always later: everything that is done now and then is done.
   u64 nanoseconds() const {
+    if (clock_) return clock_->load();
     static std::atomic<u64> seconds = 0;
     return ++seconds * 1'000'000'000;
   }
@@ -161,6 +163,7 @@ class WarpOfLane {
  private:
   SimulatedWarp& warp_;
   u32 lane_;
+  const std::atomic<u64>* clock_;
 };
 
 }  // namespace kvrm::device::test

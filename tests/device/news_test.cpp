@@ -1,0 +1,135 @@
+// What lanes hear of the host and tell it while they run (group.h): seldom, and one for all. The clock stands where
+// the test puts it.
+#include "../machine/words.h"
+#include "compare.h"
+
+namespace kvrm::device::test {
+namespace {
+
+using namespace kvrm::test;  // NOLINT(google-build-using-namespace)
+using lanes::StopKind;
+
+constexpr u64 kAt = 0x400000;
+constexpr u64 kAskAfter = 500'000, kTellAfter = 4'000'000;  // as in group.h
+constexpr u32 kTurn = 50;
+
+u32 add_words(cuda::StartSet& starts, const Words& words) {
+  Machine machine;
+  EXPECT_TRUE(machine.space->map_image(kAt, memory::kPageSize, 5, image_of(words), 0));
+  machine.cpu.pc = kAt;
+  return starts.add(machine.contents());
+}
+// Instructions that take `rounds` times two steps and one more, with a call to the host before them.
+Words calls_and_counts(const std::vector<u32>& rounds) {
+  Words words;
+  for (u32 i = 0; i < rounds.size(); ++i) {
+    words.insert(words.end(), {svc(i), movz(1, rounds[i]), subs_imm(1, 1, 1), b_ne(-1)});
+  }
+  words.push_back(hlt(0));
+  return words;
+}
+
+// Three groups, one after the other. The first one looks and hears that all is over; the second one comes too soon to
+// look, and takes that for the truth although the host has thought better of it; the third one looks again.
+TEST(News, OneLooksForAll) {
+  for (const u32 shift : {0u, 2u}) {
+    SimulatedDevice device({.group_shift = shift, .groups = 3, .seats = 1});
+    cuda::StartSet starts;
+    const u32 start = add_words(starts, calls_and_counts({1000}));
+    device.place(starts, std::vector<SimulatedDevice::Job>(device.lane_count(), {start, {}}));
+    std::atomic<u64> clock = kAskAfter - 1;
+    device.run({.turn = kTurn,
+                .raw_calls = true,
+                .orders = std::vector(device.lane_count(), lanes::Order::kBegin),
+                .serve = [&](const cuda::Call& call, Cpu&, memory::GuestMemory&) -> lanes::Outcome {
+                  const u32 group = call.request.lane >> shift;
+                  if (group == 0) device.ask(lanes::kCancel);
+                  if (group == 0) clock = kAskAfter;
+                  if (group == 1) device.take_back(lanes::kCancel);
+                  if (group == 2) clock = 2 * kAskAfter;
+                  return {};
+                },
+                .clock = &clock});
+    for (u32 i = 0; i < device.lane_count(); ++i) {
+      EXPECT_EQ(device.end(i).stop.kind, i >> shift < 2 ? StopKind::kCancelled : StopKind::kTrap) << i;
+    }
+  }
+}
+
+// The host asks for a pause; until it is time to look again, nobody knows.
+TEST(News, NobodyLooksTooSoon) {
+  for (const u64 later : {kAskAfter - 1, kAskAfter}) {
+    SimulatedDevice device({.group_shift = 1, .groups = 2});
+    cuda::StartSet starts;
+    const u32 start = add_words(starts, calls_and_counts({1000}));
+    device.place(starts, std::vector<SimulatedDevice::Job>(4, {start, {}}));
+    std::atomic<u64> clock = 0;
+    const u32 launches = device.run({.turn = kTurn,
+                                     .raw_calls = true,
+                                     .orders = std::vector(4, lanes::Order::kBegin),
+                                     .serve = [&](const cuda::Call&, Cpu&, memory::GuestMemory&) -> lanes::Outcome {
+                                       device.ask(lanes::kPause);
+                                       clock = later;
+                                       return {};
+                                     },
+                                     .clock = &clock});
+    EXPECT_EQ(launches > 1, later == kAskAfter);
+    for (u32 i = 0; i < 4; ++i) {
+      EXPECT_EQ(device.end(i).stop.trap, Trap::kHalt) << i;
+      EXPECT_EQ(device.end(i).retired, 2002u) << i;
+    }
+  }
+}
+
+TEST(News, ProgressIsToldNowAndThen) {
+  SimulatedDevice device({});
+  cuda::StartSet starts;
+  const u32 start = add_words(starts, calls_and_counts({200, 200, 200}));
+  device.place(starts, {{start, {}}});
+  std::atomic<u64> clock = 0;
+  std::vector<u64> told;
+  device.run({.turn = kTurn,
+              .raw_calls = true,
+              .orders = {lanes::Order::kBegin},
+              .serve = [&](const cuda::Call&, Cpu&, memory::GuestMemory&) -> lanes::Outcome {
+                told.push_back(device.progress(0));
+                clock = told.size() < 2 ? kTellAfter - 1 : kTellAfter;
+                return {};
+              },
+              .clock = &clock});
+  ASSERT_EQ(told.size(), 3u);
+  EXPECT_EQ(told[0], 0u);
+  EXPECT_EQ(told[1], 0u);
+  EXPECT_GE(told[2], 403u);  // it was at the second call when its time came
+  EXPECT_LT(told[2], 403u + 2 * kTurn);
+  EXPECT_EQ(device.progress(0), device.end(0).retired);
+}
+
+// Cancelled between two launches: no other job begins, whether the lane's own ends before it looks, or ended with the
+// launch before.
+TEST(News, NoJobBeginsOnceCancelled) {
+  const auto run = [](u32 jobs_before, bool cancel) {
+    SimulatedDevice device({.group_shift = 1, .groups = 2});
+    cuda::StartSet starts;
+    const u32 start = add_words(starts, {movz(1, kTurn * 3 / 4), subs_imm(1, 1, 1), b_ne(-1), hlt(0)});  // 1.5 turns
+    device.place(starts, std::vector<SimulatedDevice::Job>(12, {start, {}}));
+    const std::atomic<u64> clock = 0;
+    const u32 launches = device.run({.turn = jobs_before * kTurn,
+                                     .pauses = 1,
+                                     .paused =
+                                         [&] {
+                                           if (cancel) device.ask(lanes::kCancel);
+                                         },
+                                     .clock = &clock});
+    EXPECT_EQ(launches, 2u);
+    EXPECT_EQ(device.finished().size(), cancel ? jobs_before * device.lane_count() : 12u);
+    for (const u32 job : device.finished()) EXPECT_EQ(device.end(job).stop.kind, StopKind::kTrap) << job;
+  };
+  for (const bool cancel : {false, true}) {
+    run(1, cancel);
+    run(2, cancel);
+  }
+}
+
+}  // namespace
+}  // namespace kvrm::device::test
