@@ -22,37 +22,17 @@
 namespace kvrm::translator {
 namespace {
 
-class DropUnchanged : public llvm::PassInfoMixin<DropUnchanged> {
+// A function of ours as a pass.
+template <auto kWork>
+class Own : public llvm::PassInfoMixin<Own<kWork>> {
  public:
   static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-    drop_unchanged(function);
+    kWork(function);
     return llvm::PreservedAnalyses::none();
   }
 };
 
-class FlagsAtExits : public llvm::PassInfoMixin<FlagsAtExits> {
- public:
-  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-    make_flags_at_exits(function, *function.getArg(0));
-    return llvm::PreservedAnalyses::none();
-  }
-};
-
-class ComputeInExits : public llvm::PassInfoMixin<ComputeInExits> {
- public:
-  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-    compute_in_exits(function);
-    return llvm::PreservedAnalyses::none();
-  }
-};
-
-class ShareLookUps : public llvm::PassInfoMixin<ShareLookUps> {
- public:
-  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-    share_look_ups(function);
-    return llvm::PreservedAnalyses::none();
-  }
-};
+void flags_at_exits(llvm::Function& function) { make_flags_at_exits(function, *function.getArg(0)); }
 
 // The look-up of a page reads two words of an entry, in two blocks. Within a block its address is part of the
 // instruction that reads; across blocks it would be computed into a register.
@@ -98,20 +78,20 @@ void optimise(llvm::Function& function, llvm::TargetMachine& target) {
 
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));  // the state into values
-  passes.addPass(DropUnchanged());
+  passes.addPass(Own<drop_unchanged>());
   passes.addPass(llvm::EarlyCSEPass(true));
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());
   if (is_gpu) passes.addPass(llvm::JumpThreadingPass());  // an access that goes well asks once
-  passes.addPass(FlagsAtExits());
+  passes.addPass(Own<flags_at_exits>());
   passes.addPass(llvm::EarlyCSEPass(true));
   passes.addPass(llvm::SinkingPass());  // what only a way out needs is made there
-  passes.addPass(ComputeInExits());     // and what several need, in each
+  passes.addPass(Own<compute_in_exits>());  // and what several need, in each
   passes.addPass(llvm::LowerConstantIntrinsicsPass());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(ShareLookUps());
+  passes.addPass(Own<share_look_ups>());
   passes.addPass(llvm::ADCEPass());
   passes.addPass(AddressesWhereUsed());
   passes.run(function, functions);

@@ -7,10 +7,11 @@ namespace kvrm::device::test {
 namespace {
 
 using namespace kvrm::test;  // NOLINT(google-build-using-namespace)
+using lanes::kAskAfter;
+using lanes::kTellAfter;
 using lanes::StopKind;
 
 constexpr u64 kAt = 0x400000;
-constexpr u64 kAskAfter = 500'000, kTellAfter = 4'000'000;  // as in group.h
 constexpr u32 kTurn = 50;
 
 u32 add_words(cuda::StartSet& starts, const Words& words) {

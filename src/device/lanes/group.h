@@ -58,14 +58,11 @@ inline void note_place(const Launch& launch, const interpreter::CodeWindow& wind
 
 // The host's memory is far away, and all warps together may look there less than a million times a second
 // (docs/performance.md). So whoever finds that the last look was long ago looks for everybody.
-inline constexpr i64 kAskAfter = 500'000;  // nanoseconds
-inline constexpr u64 kTellAfter = 4'000'000;  // how far a lane has come
-
 template <class Warp>
 KVRM_INLINE u32 ask_for_all(const Warp& warp, const Launch& launch) {
   News& news = *launch.news;
   const u64 last = sync::load<sync::kRelaxed, sync::kDevice>(&news.asked_at), now = warp.nanoseconds();
-  if (static_cast<i64>(now - last) >= kAskAfter &&
+  if (static_cast<i64>(now - last) >= static_cast<i64>(kAskAfter) &&
       sync::compare_exchange<sync::kRelaxed, sync::kDevice>(&news.asked_at, last, now) == last) {
     // Within a launch the host only asks for more.
     const u32 heard = sync::load<sync::kRelaxed, sync::kSystem>(launch.control);

@@ -122,6 +122,9 @@ struct News {
   u64 asked_at;  // nanoseconds
   u32 control;
 };
+// Nanoseconds until somebody asks again, and until a lane tells again how far it has come.
+inline constexpr u64 kAskAfter = 500'000;
+inline constexpr u64 kTellAfter = 4'000'000;
 
 // Everything a kernel is told. Pointers are the device's.
 struct Launch {
