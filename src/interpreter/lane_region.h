@@ -8,10 +8,12 @@ namespace kvrm::interpreter {
 // A region takes the place of the word at its head: that word's entry has the handler kHandleRegion and the region's
 // number. It may run only in the window it was made for, all of whose code it knows.
 struct LaneRegion {
-  u64 code;     // a function: RegionEnd code(u32 lane, u32 budget), the lane being its ResidentLane in shared memory
+  u64 code;     // RegionEnd code(u32 lane, u32 budget, u32 way_in), the lane being its ResidentLane in shared memory
   u64 start;    // of the window
   u32 words;    // of the window
   u32 entry;    // of the head, among all decoded words
+  u32 from, until;  // its code lies there, in words of the window
+  u32 way_in;   // which of its heads this is
 };
 
 // Why it was left. What the budget has lost has retired. With a trap the instruction at pc is not done; without one,

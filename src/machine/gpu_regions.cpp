@@ -53,13 +53,16 @@ void keep_text(const std::string& ptx) {
 
 u32 sum(u32 a, u32 b) { return a + std::min(b, std::numeric_limits<u32>::max() - a); }
 
+u64 regions_of(std::span<const translator::GpuHead> heads) {
+  u64 count = 0;
+  for (const auto& head : heads) count = std::max<u64>(count, u64{head.region} + 1);
+  return count;
+}
+
 // Why these options leave everything to the interpreter; empty if they do not.
 std::string reason_not_to(const Options& options, const Dispatching& dispatching, const device::cuda::Gpu& gpu) {
-  const char* value = std::getenv("KVRM_GPU_JIT");
-  const std::string_view told = value ? value : "";
-  if (told == "0") return "KVRM_GPU_JIT=0 turns the translator off";
-  // Until all suites have run on a GPU with translated code, only those get it who ask for it.
-  if (options.engine == Engine::kAuto && told != "1") return "auto leaves it out on a GPU";
+  const char* told = std::getenv("KVRM_GPU_JIT");
+  if (told && std::string_view(told) == "0") return "KVRM_GPU_JIT=0 turns the translator off";
   if (options.common_memory) return "lanes that share one memory are interpreted on a GPU";
   if (dispatching.every()) return "every instruction is to be routed anew";
   if (dispatching.mode() == dispatch::Mode::kNeural && options.unverified) {
@@ -155,7 +158,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   round_ = code_.rounds;
   if (auto loaded = timed(link_seconds_, [&] { return target_->load(code_.image); })) {
     linked_ = *std::move(loaded);
-    cached_ = code_.heads.size();
+    cached_ = regions_of(code_.heads);
     return take();
   }
   // The driver does not take it. What to translate is known all the same.
@@ -191,13 +194,13 @@ Result<LaneSet::Slice> GpuRegions::paused(std::chrono::milliseconds usual) {
 // The lanes go on with code_.
 Result<void> GpuRegions::take() {
   std::vector<LaneSet::Region> regions;
-  for (u32 i = 0; i < code_.heads.size(); ++i) {
-    const auto& head = code_.heads[i];
+  for (const auto& head : code_.heads) {
     if (head.code >= codes_.size()) continue;
     const auto& code = codes_[head.code];
     const u64 index = (head.address - code.start) / sizeof(u32);
     if (head.address < code.start || index >= code.words.size() || head.entry != code.entry + index) continue;
-    regions.push_back({i, code.start, static_cast<u32>(code.words.size()), head.entry});
+    regions.push_back(
+        {head.region, code.start, static_cast<u32>(code.words.size()), head.entry, head.from, head.until, head.way_in});
   }
   return target_->take(linked_, regions);
 }
@@ -276,7 +279,7 @@ void GpuRegions::save() const {
 }
 
 void GpuRegions::add_to(Statistics& statistics) const {
-  statistics.regions += code_.heads.size();
+  statistics.regions += regions_of(code_.heads);
   statistics.cached_regions += cached_;
   statistics.region_words += code_.words;
   statistics.translation_seconds += seconds_ + link_seconds_;

@@ -14,6 +14,7 @@ namespace kvrm::translator {
 struct FrameStart {
   llvm::Function* function;
   llvm::Value* budget;  // of any integer type
+  llvm::Value* way_in = nullptr;  // 32 bits: which head of the plan the lane is at, where there may be several
 };
 
 class Frame {

@@ -13,9 +13,15 @@ namespace {
 
 constexpr u64 kWordBytes = 4;
 constexpr u32 kWaysOutPerFinding = 64;  // that cost as much: lanes go on in the interpreter for a while
+constexpr u32 kPartForAWayOut = 4;  // of what a region may hold, one in so many
+constexpr u32 kMostWaysIn = 24;  // of a region
 constexpr u32 kFewestWords = 8;  // of a region for a way out: a call costs as much as a few instructions
 constexpr u32 kLargeShare = 100;  // so many to one, for ways out: there are many of them
 constexpr u32 kLookAhead = 32;  // words of a block in which a finding shows that it runs
+
+PlanLimits part(const GpuLimits& limits, u32 of) {
+  return {.blocks = limits.blocks / of, .words = limits.words / of, .once = true};
+}
 
 bool holds(const PlanBlock& block, u64 address) {
   return address >= block.address && address < block.address + block.words.size() * kWordBytes;
@@ -89,7 +95,7 @@ bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> h
     if (place.weight * limits_.smallest_share < all) break;
     if (place.is_way_out && place.weight * kLargeShare >= all) {
       const u64 head = codes[place.code].start + place.index * kWordBytes;
-      Plan plan = plan_at(codes[place.code], head, 4);
+      Plan plan = plan_at(codes[place.code], {&head, 1}, part(limits_, kPartForAWayOut));
       if (plan.words >= kFewestWords) make(codes[place.code], place.code, head, std::move(plan));
     } else if (!place.is_way_out) {
       add(codes[place.code], place.code, place.index);
@@ -98,7 +104,7 @@ bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> h
   return grown_ || regions_.size() > before;
 }
 
-Plan GpuChoice::plan_at(const SharedCode& code, u64 head, u32 share) const {
+Plan GpuChoice::plan_at(const SharedCode& code, std::span<const u64> heads, const PlanLimits& limits) const {
   CodeView view;
   view.word = [&](u64 address) -> std::optional<u32> {
     const u64 at = (address - code.start) / kWordBytes;
@@ -113,8 +119,7 @@ Plan GpuChoice::plan_at(const SharedCode& code, u64 head, u32 share) const {
     return false;
   };
   view.usual_float = usual_float_;
-  return make_plan(head, view,
-                   {.blocks = limits_.blocks / share, .words = limits_.words / share, .calls = limits_.calls});
+  return make_plan(heads, view, limits);
 }
 
 // The nearest place before this one that code that ran calls.
@@ -134,8 +139,10 @@ void GpuChoice::add(const SharedCode& code, u32 number, u32 index) {
   const u64 place = code.start + index * kWordBytes;
   // What a region of this round holds will run there. In older ones lanes may come from elsewhere, or leave too early.
   const auto covered = covered_.find({number, place});
-  if (covered != covered_.end() && covered->second == rounds_) return;
-  const Plan around = plan_at(code, place);
+  if (covered != covered_.end() && covered->second.round == rounds_) return;
+  // With functions where they are called: what lies in between is a loop then, and returning from one is not.
+  const PlanLimits following{.blocks = limits_.blocks, .words = limits_.words, .calls = limits_.calls};
+  const Plan around = plan_at(code, {&place, 1}, following);
   if (around.blocks.empty()) return;
   const auto loop = loop_around(around);
   u64 head = loop ? *loop : function_of(code, place);
@@ -143,40 +150,87 @@ void GpuChoice::add(const SharedCode& code, u32 number, u32 index) {
     if (grow(code, number, head, place) || covered != covered_.end()) return;
     head = place;
   }
-  Plan plan = head == place ? around : plan_at(code, head);
+  Plan plan = plan_at(code, {&head, 1}, part(limits_, 1));
   const auto held = [&](const PlanBlock& block) { return holds(block, place); };
   if (std::ranges::none_of(plan.blocks, held)) {
     head = place;
-    plan = around;
+    plan = plan_at(code, {&head, 1}, part(limits_, 1));
   }
   make(code, number, head, std::move(plan));
 }
 
 void GpuChoice::make(const SharedCode& code, u32 number, u64 head, Plan plan) {
-  if (plan.blocks.empty() || !known_.emplace(Where{number, head}, regions_.size()).second) return;
+  if (plan.blocks.empty() || known_.contains({number, head})) return;
+  const u32 entry = code.entry + static_cast<u32>((head - code.start) / kWordBytes);
+  // The same code twice would be more than a multiprocessor's caches hold.
+  if (const auto region = most_alike(number, plan)) {
+    std::vector<u64> heads = heads_of(*region);
+    heads.push_back(head);
+    const PlanLimits limits{.blocks = limits_.blocks * 2, .words = limits_.words * 2, .once = true};
+    Plan both = heads.size() <= kMostWaysIn ? plan_at(code, heads, limits) : Plan();
+    if (!both.blocks.empty() && both.words < limits.words) {
+      known_.emplace(Where{number, head}, *region);
+      heads_.push_back({head, number, entry, 0, 0, *region, static_cast<u32>(heads.size() - 1)});
+      put(*region, code, number, std::move(both));
+      grown_ = true;
+      return;
+    }
+  }
+  const u32 region = static_cast<u32>(regions_.size());
+  known_.emplace(Where{number, head}, region);
+  heads_.push_back({head, number, entry, 0, 0, region, 0});
   regions_.push_back({});
-  heads_.push_back({head, number, code.entry + static_cast<u32>((head - code.start) / kWordBytes)});
-  put(static_cast<u32>(regions_.size() - 1), number, head, std::move(plan));
+  put(region, code, number, std::move(plan));
+}
+
+// The region that holds most of the plan's words, if that is a good part of them.
+std::optional<u32> GpuChoice::most_alike(u32 number, const Plan& plan) const {
+  std::map<u32, u32> shared;
+  for (const PlanBlock& block : plan.blocks) {
+    for (u32 i = 0; i < block.words.size(); ++i) {
+      const auto held = covered_.find({number, block.address + i * kWordBytes});
+      if (held != covered_.end()) ++shared[held->second.region];
+    }
+  }
+  const auto most = std::ranges::max_element(shared, {}, [](const auto& count) { return count.second; });
+  constexpr u32 kGoodPart = 4;  // one in so many
+  return most != shared.end() && most->second * kGoodPart >= plan.words ? std::optional(most->first) : std::nullopt;
+}
+
+// In the order of its ways in.
+std::vector<u64> GpuChoice::heads_of(u32 region) const {
+  std::vector<u64> heads;
+  for (const GpuHead& head : heads_) {
+    if (head.region == region) heads.push_back(head.address);
+  }
+  return heads;
 }
 
 // A loop that has a region, and more of whose code has run by now.
 bool GpuChoice::grow(const SharedCode& code, u32 number, u64 head, u64 place) {
   const u32 region = known_.at({number, head});
-  Plan plan = plan_at(code, head);
+  const std::vector<u64> heads = heads_of(region);
+  Plan plan = plan_at(code, heads, part(limits_, 1));
   if (plan.words <= regions_[region].plan.words) return false;
   const auto held = [&](const PlanBlock& block) { return holds(block, place); };
   if (std::ranges::none_of(plan.blocks, held)) return false;
-  put(region, number, head, std::move(plan));
+  put(region, code, number, std::move(plan));
   grown_ = true;
   return true;
 }
 
-void GpuChoice::put(u32 region, u32 number, u64 head, Plan plan) {
+void GpuChoice::put(u32 region, const SharedCode& code, u32 number, Plan plan) {
   for (const PlanBlock& block : plan.blocks) {
-    for (u32 i = 0; i < block.words.size(); ++i) covered_[{number, block.address + i * kWordBytes}] = rounds_;
+    for (u32 i = 0; i < block.words.size(); ++i) covered_[{number, block.address + i * kWordBytes}] = {region, rounds_};
   }
-  char name[64];
-  std::snprintf(name, sizeof name, "kvrm_region_%u_%llx_%u", number, head, plan.words);
+  for (GpuHead& head : heads_) {
+    if (head.region != region) continue;
+    head.from = static_cast<u32>((plan.from() - code.start) / kWordBytes);
+    head.until = static_cast<u32>((plan.until() - code.start) / kWordBytes);
+  }
+  char name[80];
+  std::snprintf(name, sizeof name, "kvrm_region_%u_%llx_%u_%zu", number, plan.blocks.front().address, plan.words,
+                plan.ways_in.size());
   regions_[region] = {std::move(plan), name};
 }
 

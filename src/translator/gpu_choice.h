@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,12 +29,14 @@ class GpuChoice {
   const std::vector<GpuHead>& heads() const { return heads_; }
 
  private:
-  Plan plan_at(const SharedCode& code, u64 head, u32 share = 1) const;  // of the limits
+  Plan plan_at(const SharedCode& code, std::span<const u64> heads, const PlanLimits& limits) const;
   u64 function_of(const SharedCode& code, u64 place) const;
   void add(const SharedCode& code, u32 number, u32 index);
   bool grow(const SharedCode& code, u32 number, u64 head, u64 place);
   void make(const SharedCode& code, u32 number, u64 head, Plan plan);
-  void put(u32 region, u32 number, u64 head, Plan plan);
+  std::optional<u32> most_alike(u32 number, const Plan& plan) const;
+  std::vector<u64> heads_of(u32 region) const;
+  void put(u32 region, const SharedCode& code, u32 number, Plan plan);
 
   const GpuLimits limits_;
   std::vector<GpuRegion> regions_;
@@ -44,7 +47,10 @@ class GpuChoice {
   bool grown_ = false;                    // in this round, some region
   using Where = std::pair<u32, u64>;  // which code, and the address there: programs may lie at the same addresses
   std::map<Where, u32> known_;        // heads, and their regions
-  std::map<Where, u32> covered_;      // words in regions, and the round in which they were put there
+  struct Held {
+    u32 region, round;  // the last one that holds it, and when it was put there
+  };
+  std::map<Where, Held> covered_;  // words in regions
 };
 
 }  // namespace kvrm::translator

@@ -45,6 +45,9 @@ constexpr const char* kTriple = "nvptx64-nvidia-cuda";
 constexpr const char* kProcessor = "sm_80";
 constexpr const char* kFeatures = "+ptx78";
 constexpr const char* kHeader = ".version 7.8\n.target sm_80\n.address_size 64\n";
+// Words of a region whose loops are repeated: in larger ones they are a small part of what runs, and the caches are not
+// large.
+constexpr u32 kMostToUnroll = 64;
 constexpr std::string_view kLastOfHeader = ".address_size 64\n";
 
 std::unique_ptr<llvm::TargetMachine> make_target(std::string& error) {
@@ -107,7 +110,7 @@ class Workshop {
 
   Piece region(const GpuRegion& region, bool alone) {
     Plan plan = region.plan;
-    unroll_loops(plan, {});
+    if (plan.words <= kMostToUnroll) unroll_loops(plan, {});
     GpuFrame frame(plan, alone);
     llvm::Function* function = stitch(*library_, frame, plan, region.name);
     if (!function) return {};

@@ -24,11 +24,16 @@ using Resident = memory::BasicResidentLane<ResidentCpu>;
 // A way out ends with a call of this until the region is optimised: the passes would make one of all returns.
 constexpr const char* kLeave = "kvrm_leave";
 
+// Words of a region in which a page that was not the last one is looked for in place, where a lane is alone. In larger
+// regions, and where all lanes of a warp run, the room in the instruction caches is worth more.
+constexpr u32 kMostToLookInPlace = 160;
+
 u32 base_of(u32 word) { return word >> 5 & 31; }
 
 }  // namespace
 
-GpuFrame::GpuFrame(const Plan& plan, bool alone, unsigned space) : alone_(alone), space_(space) {
+GpuFrame::GpuFrame(const Plan& plan, bool alone, unsigned space)
+    : alone_(alone), looks_in_place_(alone && plan.words <= kMostToLookInPlace), space_(space) {
   std::array<std::pair<u32, u32>, 32> uses;  // how many, and of which register
   for (u32 i = 0; i < uses.size(); ++i) uses[i] = {0, i};
   for (const PlanBlock& block : plan.blocks) {
@@ -44,7 +49,8 @@ FrameStart GpuFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, con
                            const Plan& plan) {
   llvm::LLVMContext& context = module.getContext();
   auto* end = llvm::StructType::get(builder.getInt32Ty(), builder.getInt32Ty());
-  auto* type = llvm::FunctionType::get(end, {llvm::PointerType::get(context, space_), builder.getInt32Ty()}, false);
+  auto* number = builder.getInt32Ty();
+  auto* type = llvm::FunctionType::get(end, {llvm::PointerType::get(context, space_), number, number}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
   function_->setDoesNotThrow();
   function_->addParamAttr(0, llvm::Attribute::NoAlias);
@@ -53,12 +59,12 @@ FrameStart GpuFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, con
   builder.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function_));
   resident_ = space_ == 0 ? static_cast<Value*>(function_->getArg(0))
                           : builder.CreateAddrSpaceCast(function_->getArg(0), builder.getPtrTy());
-  if (plan.usual_float) require_usual_float(builder, plan.blocks.front().address);
-  return {function_, function_->getArg(1)};
+  if (plan.usual_float) require_usual_float(builder);
+  return {function_, function_->getArg(1), function_->getArg(2)};
 }
 
 // Otherwise the region does not begin.
-void GpuFrame::require_usual_float(llvm::IRBuilder<>& builder, u64 head) {
+void GpuFrame::require_usual_float(llvm::IRBuilder<>& builder) {
   Value* fpcr = builder.CreateLoad(builder.getInt32Ty(), at(builder, offsetof(Cpu, fpcr)));
   Value* fpsr = builder.CreateLoad(builder.getInt32Ty(), at(builder, offsetof(Cpu, fpsr)));
   Value* exact = builder.CreateAnd(builder.CreateNot(fpsr), u64{semantics::kInexact});
@@ -68,7 +74,8 @@ void GpuFrame::require_usual_float(llvm::IRBuilder<>& builder, u64 head) {
                        llvm::MDBuilder(builder.getContext()).createBranchWeights(2000, 1));
   builder.SetInsertPoint(unusual);
   // The instruction is the interpreter's, in the same turn.
-  trap(builder, head, function_->getArg(1), builder.getInt32(static_cast<u32>(Trap::kNotHere)));
+  Value* pc = builder.CreateLoad(builder.getInt64Ty(), at(builder, offsetof(Cpu, pc)));
+  leave(builder, pc, function_->getArg(1), builder.getInt32(static_cast<u32>(Trap::kNotHere)));
   builder.SetInsertPoint(usual);
 }
 
@@ -89,6 +96,7 @@ void GpuFrame::fill_links(llvm::IRBuilder<>& builder, Value* links) {
   set(offsetof(LaneLinks, writable), builder.getInt64(memory::kNoLanePage));
   set(offsetof(LaneLinks, page), builder.getInt64(0));
   set(offsetof(LaneLinks, alone), builder.getInt64(alone_));
+  set(offsetof(LaneLinks, in_place), builder.getInt64(looks_in_place_));
 }
 
 // What lies before the vector registers is at the same place in both views.

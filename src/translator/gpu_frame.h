@@ -36,13 +36,13 @@ class GpuFrame final : public Frame {
   // The registers through which most accesses go have a page of their own at hand; the others share one.
   static constexpr u32 kBases = 3;
 
-  void require_usual_float(llvm::IRBuilder<>& builder, u64 head);
+  void require_usual_float(llvm::IRBuilder<>& builder);
   void leave(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget, llvm::Value* trap);
   llvm::Value* at(llvm::IRBuilder<>& builder, u64 offset);
 
   static constexpr unsigned kShared = 3;
 
-  const bool alone_;
+  const bool alone_, looks_in_place_;
   const unsigned space_;
   std::array<u32, kBases> bases_;
   llvm::Function* function_ = nullptr;

@@ -29,10 +29,12 @@ struct GpuHead {
   u64 address;
   u32 code;   // which SharedCode
   u32 entry;  // the word's number
+  u32 from, until;  // words of the SharedCode: the region's code lies in between
+  u32 region, way_in;
 };
 
 struct GpuTranslation {
-  std::string ptx;              // with a table of functions, kvrm_regions, one for each head; some may be null
+  std::string ptx;              // with a table of functions, kvrm_regions, one for each region; some may be null
   std::vector<GpuHead> heads;
   u64 words = 0;                // of guest code, with repetitions
 };

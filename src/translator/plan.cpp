@@ -1,6 +1,8 @@
 #include "translator/plan.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "isa/a64_operands.h"
@@ -77,27 +79,70 @@ class Planner {
  public:
   Planner(const CodeView& code, const PlanLimits& limits) : code_(code), limits_(limits) {}
 
-  Plan run(u64 head) {
-    (void)block_at({head, {}});
+  Plan run(std::span<const u64> heads) {
+    for (const u64 head : heads) plan_.ways_in.push_back(add_block({head, {}}));
     for (std::size_t next = 0; next < places_.size(); ++next) fill(static_cast<u32>(next));
-    if (plan_.blocks.front().words.empty()) return {};
+    for (const u32 block : plan_.ways_in) {
+      if (plan_.blocks[block].words.empty()) return {};
+    }
+    for (const Call& call : calls_) add_returns(call);
     mark_loop_heads();
     return std::move(plan_);
   }
 
  private:
+  // From a block to a function, and where it returns to.
+  struct Call {
+    u32 block, function, back;
+  };
+
   std::optional<u32> block_at(const Place& place) {
     const auto found = numbers_.find(place);
     if (found != numbers_.end()) return found->second;
-    const bool is_head = places_.empty();
-    if (places_.size() >= limits_.blocks || plan_.words >= limits_.words) return std::nullopt;
-    if (!is_head) {
-      if (!code_.follow(place.address) || !read(place.address)) return std::nullopt;
+    if (limits_.once) {
+      if (const auto part = split_at(place)) return part;
     }
+    if (places_.size() >= limits_.blocks || plan_.words >= limits_.words) return std::nullopt;
+    if (!code_.follow(place.address) || !read(place.address)) return std::nullopt;
+    return add_block(place);
+  }
+
+  // Of the block that holds the place, what begins there becomes one of its own. None if no block does.
+  std::optional<u32> split_at(const Place& place) {
+    const auto behind = numbers_.upper_bound(place);
+    if (behind == numbers_.begin()) return std::nullopt;
+    const u32 number = std::prev(behind)->second;
+    const u64 index = (place.address - plan_.blocks[number].address) / kWordBytes;
+    if (index >= plan_.blocks[number].words.size()) return std::nullopt;
+    const u32 part = add_block(place);
+    PlanBlock& first = plan_.blocks[number];
+    PlanBlock& second = plan_.blocks[part];
+    const auto at = static_cast<std::ptrdiff_t>(index);
+    second.words.assign(first.words.begin() + at, first.words.end());
+    second.rows.assign(first.rows.begin() + at, first.rows.end());
+    first.words.resize(index);
+    first.rows.resize(index);
+    second.edges = std::exchange(first.edges, {{place.address, part}});
+    second.may_go_elsewhere = std::exchange(first.may_go_elsewhere, false);
+    for (Call& call : calls_) {
+      if (call.block == number) call.block = part;
+    }
+    rest_[part] = rest_[number];
+    rest_[number] = part;
+    return part;
+  }
+  // The block that holds the last word of what was filled as this one.
+  u32 last_part(u32 number) const {
+    while (rest_[number] != 0) number = rest_[number];
+    return number;
+  }
+
+  u32 add_block(const Place& place) {
     const u32 number = static_cast<u32>(places_.size());
     numbers_.emplace(place, number);
     places_.push_back(place);
     plan_.blocks.emplace_back().address = place.address;
+    rest_.push_back(0);
     return number;
   }
 
@@ -115,10 +160,11 @@ class Planner {
 
   void add_edge(u32 from, u64 target, std::vector<u64> returns) {
     const auto block = block_at({target, std::move(returns)});
-    plan_.blocks[from].edges.push_back({target, block});
+    plan_.blocks[last_part(from)].edges.push_back({target, block});
   }
 
   void fill(u32 number) {
+    if (!plan_.blocks[number].words.empty()) return;  // part of another one
     const Place place = places_[number];
     u64 address = place.address;
     for (;; address += kWordBytes) {
@@ -160,6 +206,13 @@ class Planner {
         if (target != behind) add_edge(number, target, std::move(returns));
         return;
       case isa::Flow::kCall:
+        if (limits_.once) {
+          add_edge(number, target, {});
+          const auto function = plan_.blocks[last_part(number)].edges.back().block;
+          const auto back = function ? block_at({behind, {}}) : std::nullopt;
+          if (back) calls_.push_back({last_part(number), *function, *back});
+          return;
+        }
         // Too deep: go on as if the outermost caller were forgotten.
         if (limits_.calls != 0) returns.push_back(behind);
         if (returns.size() > limits_.calls) returns.erase(returns.begin());
@@ -169,13 +222,44 @@ class Planner {
     }
   }
 
-  // Every cycle of the plan must hold a loop head: there the budget is looked at.
+  // Wherever the function that is called returns, it may return behind this call.
+  void add_returns(const Call& call) {
+    std::set<u32> seen;
+    std::vector<u32> open{call.function};
+    while (!open.empty()) {
+      const u32 number = open.back();
+      open.pop_back();
+      if (!seen.insert(number).second) continue;
+      PlanBlock& block = plan_.blocks[number];
+      const auto inner = std::ranges::find(calls_, number, &Call::block);
+      if (inner != calls_.end()) {
+        open.push_back(inner->back);
+      } else if (!block.rows.empty() && isa::facts(block.rows.back()).flow == isa::Flow::kReturn) {
+        const PlanBlock::Edge edge{plan_.blocks[call.back].address, call.back};
+        if (std::ranges::find(block.edges, edge.block, &PlanBlock::Edge::block) == block.edges.end())
+          block.edges.push_back(edge);
+      } else if (!block.may_go_elsewhere) {
+        for (const PlanBlock::Edge& edge : block.edges) {
+          if (edge.block) open.push_back(*edge.block);
+        }
+      }
+    }
+  }
+
+  // Every cycle of the plan must hold a loop head: there the budget is looked at. So is every way in.
   void mark_loop_heads() {
     enum class State { kNew, kOpen, kDone };
     std::vector<State> states(plan_.blocks.size(), State::kNew);
-    std::vector<std::pair<u32, std::size_t>> path{{0, 0}};
-    plan_.blocks[0].is_loop_head = true;  // and at the entry
-    states[0] = State::kOpen;
+    for (const u32 block : plan_.ways_in) {
+      plan_.blocks[block].is_loop_head = true;
+      if (states[block] == State::kNew) mark_from(block, states);
+    }
+  }
+
+  template <class State>
+  void mark_from(u32 first, std::vector<State>& states) {
+    std::vector<std::pair<u32, std::size_t>> path{{first, 0}};
+    states[first] = State::kOpen;
     while (!path.empty()) {
       auto& [block, edge] = path.back();
       if (edge == plan_.blocks[block].edges.size()) {
@@ -194,6 +278,8 @@ class Planner {
 
   const CodeView& code_;
   const PlanLimits& limits_;
+  std::vector<Call> calls_;
+  std::vector<u32> rest_;  // for each block, the one that what was behind it became; 0: none
   std::map<Place, u32> numbers_;
   std::vector<Place> places_;
   Plan plan_;
@@ -201,6 +287,23 @@ class Planner {
 
 }  // namespace
 
-Plan make_plan(u64 head, const CodeView& code, const PlanLimits& limits) { return Planner(code, limits).run(head); }
+u64 Plan::from() const {
+  u64 least = ~u64{0};
+  for (const PlanBlock& block : blocks) least = std::min(least, block.address);
+  return least;
+}
+
+u64 Plan::until() const {
+  u64 most = 0;
+  for (const PlanBlock& block : blocks) most = std::max(most, block.address + block.words.size() * sizeof(u32));
+  return most;
+}
+
+Plan make_plan(std::span<const u64> heads, const CodeView& code, const PlanLimits& limits) {
+  return Planner(code, limits).run(heads);
+}
+Plan make_plan(u64 head, const CodeView& code, const PlanLimits& limits) {
+  return make_plan(std::span(&head, 1), code, limits);
+}
 
 }  // namespace kvrm::translator

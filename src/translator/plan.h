@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/types.h"
@@ -25,17 +26,24 @@ struct PlanBlock {
   bool is_loop_head = false;      // somebody goes back to it
 };
 
-// The first block is the head.
+// The first block is the head, or the first of several.
 struct Plan {
   std::vector<PlanBlock> blocks;
+  std::vector<u32> ways_in;  // for each head its block
   u32 words = 0;
   bool usual_float = false;  // it has floating point, and may rely on what CodeView::usual_float says
+
+  // Addresses: all blocks lie in between.
+  u64 from() const;
+  u64 until() const;
 };
 
 struct PlanLimits {
   u32 blocks = 32;
   u32 words = 256;
   u32 calls = 4;  // how deep calls are followed
+  // No code twice: a function is there once for all that call it, and it returns to whichever it was.
+  bool once = false;
 };
 
 struct CodeView {
@@ -51,7 +59,8 @@ struct CodeView {
   bool usual_float = false;
 };
 
-// A plan without blocks: nothing at the head can be translated.
+// A plan without blocks: nothing at one of the heads can be translated.
+Plan make_plan(std::span<const u64> heads, const CodeView& code, const PlanLimits& limits);
 Plan make_plan(u64 head, const CodeView& code, const PlanLimits& limits);
 
 }  // namespace kvrm::translator

@@ -172,7 +172,8 @@ void Stitch::branch(const PlanBlock& block) {
   if (block.edges.empty()) {
     builder_.CreateBr(exit);
   } else {
-    builder_.CreateCondBr(builder_.CreateICmpEQ(pc, number(block.edges[0].target)), edge(block.edges[0]), exit);
+    auto* where = builder_.CreateSwitch(pc, exit, static_cast<unsigned>(block.edges.size()));
+    for (const PlanBlock::Edge& way : block.edges) where->addCase(number(way.target), edge(way));
   }
   builder_.SetInsertPoint(exit);
   frame_.leave_to_register(builder_, pc, budget());
@@ -239,7 +240,13 @@ llvm::Function* Stitch::run(const std::string& name) {
   builder_.CreateStore(start.budget, budget_);
   for (llvm::AllocaInst* links : links_) frame_.fill_links(builder_, links);
   for (std::size_t i = 0; i < plan_.blocks.size(); ++i) blocks_.push_back(new_block("block"));
-  state_goes_in_ = builder_.CreateBr(blocks_[0]);
+  if (plan_.ways_in.size() == 1) {
+    state_goes_in_ = builder_.CreateBr(blocks_[plan_.ways_in[0]]);
+  } else {
+    auto* way_in = builder_.CreateSwitch(start.way_in, blocks_[plan_.ways_in[0]]);
+    for (u32 i = 1; i < plan_.ways_in.size(); ++i) way_in->addCase(builder_.getInt32(i), blocks_[plan_.ways_in[i]]);
+    state_goes_in_ = way_in;
+  }
   bool whole = true;
   for (u32 i = 0; whole && i < plan_.blocks.size(); ++i) whole = block(i);
   if (whole && bring_state()) return function_;

@@ -19,8 +19,8 @@ std::vector<std::vector<u32>> predecessors(const Plan& plan) {
 // Which blocks can only be reached through a given one: whatever is not reached without it.
 std::vector<bool> dominated_by(const Plan& plan, u32 head) {
   std::vector<bool> reached(plan.blocks.size());
-  std::vector<u32> open;
-  if (head != 0) open.push_back(0);
+  std::vector<u32> open = plan.ways_in;
+  std::erase(open, head);
   while (!open.empty()) {
     const u32 block = open.back();
     open.pop_back();

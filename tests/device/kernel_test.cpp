@@ -117,16 +117,26 @@ std::vector<SimulatedRegion> translate(const cuda::StartSet::SharedCode& code, b
   view.follow = [](u64) { return true; };
   view.usual_float = usual_float;
   std::vector<SimulatedRegion> regions;
-  for (const u64 head : heads) {
-    const translator::Plan plan = translator::make_plan(code.start + head * 4, view, limits());
+  std::vector<u64> left;
+  for (const u64 head : heads) left.push_back(code.start + head * 4);
+  while (!left.empty()) {
+    const translator::PlanLimits these = limits();
+    std::vector<u64> together;  // where no code is there twice, a few are the ways into one region
+    for (u32 i = 0; !left.empty() && i < (these.once ? 3u : 1u); ++i) {
+      together.push_back(left.back());
+      left.pop_back();
+    }
+    const translator::Plan plan = translator::make_plan(together, view, these);
     const u64 made = plan.blocks.empty() ? 0 : compiler.compile(plan, alone);
-    if (made != 0) regions.push_back({code.start + head * 4, {}, made});
+    for (u32 i = 0; made != 0 && i < together.size(); ++i)
+      regions.push_back({together[i], {}, made, plan.from(), plan.until(), i});
   }
   return regions;
 }
 std::vector<SimulatedRegion> translated(Random& random, const cuda::StartSet::SharedCode& code, bool alone) {
   const auto limits = [&] {
-    return translator::PlanLimits{.blocks = 1 + u32(below(random, 12)), .words = 1 + u32(below(random, 40))};
+    return translator::PlanLimits{
+        .blocks = 1 + u32(below(random, 12)), .words = 1 + u32(below(random, 40)), .once = below(random, 2) == 0};
   };
   const std::set<u64> heads = random_heads(random, code.words, 12);
   return translate(code, alone, heads, limits, below(random, 2) == 0);

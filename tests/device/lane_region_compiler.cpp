@@ -1,8 +1,10 @@
 #include "lane_region_compiler.h"
 
+#include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -58,12 +60,21 @@ u64 LaneRegionCompiler::compile(const translator::Plan& given, bool alone) {
   translator::optimise(*region, *parts_->target);
   translator::GpuFrame::finish(*region);
   auto module = translator::extract(*parts_->library, region);
+  // What it calls.
+  auto rows = check(llvm::getLazyBitcodeModule(parts_->bitcode->getMemBufferRef(), module->getContext()));
+  if (llvm::Linker::linkModules(*module, std::move(rows), llvm::Linker::LinkOnlyNeeded)) return 0;
+  for (llvm::Function& function : *module) {
+    if (function.isDeclaration() || &function == region) continue;
+    function.setComdat(nullptr);
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
   // C++ returns a pair of numbers in one register.
   llvm::IRBuilder<> builder(module->getContext());
-  auto* type = llvm::FunctionType::get(builder.getInt64Ty(), {builder.getPtrTy(), builder.getInt32Ty()}, false);
+  auto* number = builder.getInt32Ty();
+  auto* type = llvm::FunctionType::get(builder.getInt64Ty(), {builder.getPtrTy(), number, number}, false);
   auto* entry = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name + "_entry", *module);
   builder.SetInsertPoint(llvm::BasicBlock::Create(module->getContext(), "", entry));
-  llvm::Value* end = builder.CreateCall(region, {entry->getArg(0), entry->getArg(1)});
+  llvm::Value* end = builder.CreateCall(region, {entry->getArg(0), entry->getArg(1), entry->getArg(2)});
   llvm::Value* trap = builder.CreateZExt(builder.CreateExtractValue(end, 0), builder.getInt64Ty());
   llvm::Value* left = builder.CreateZExt(builder.CreateExtractValue(end, 1), builder.getInt64Ty());
   builder.CreateRet(builder.CreateOr(trap, builder.CreateShl(left, 32)));

@@ -12,7 +12,8 @@ class LaneRegionCompiler {
  public:
   LaneRegionCompiler();
   ~LaneRegionCompiler();
-  // A function u64(ResidentLane*, u32 budget) that returns the trap and, above it, what is left; 0 if there is none.
+  // A function u64(ResidentLane*, u32 budget, u32 way_in) that returns the trap and, above it, what is left; 0 if there
+  // is none.
   u64 compile(const translator::Plan& plan, bool alone);
 
  private:

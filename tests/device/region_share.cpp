@@ -107,16 +107,14 @@ int work(const Arguments& a) {
     if (a.verbose) print_heat(code, device.heat());
     choice.choose(std::span(&seen, 1), device.heat(), false);
     std::vector<SimulatedRegion> regions;
-    for (u32 i = 0; i < choice.regions().size(); ++i) {
-      const auto& plan = choice.regions()[i].plan;
-      const u64 head = choice.heads()[i].address;
-      const std::string& name = choice.regions()[i].name;
+    for (const translator::GpuHead& head : choice.heads()) {
+      const auto& [plan, name] = choice.regions()[head.region];
       if (!made.contains(name)) {
         made[name] = compiler.compile(plan, a.shift == 0);
-        std::printf("round %u: %llx, %zu blocks, %u words%s\n", round, head, plan.blocks.size(), plan.words,
-                    plan.usual_float ? ", usual floating point" : "");
+        std::printf("round %u: %s, %zu blocks, %u words, %zu ways in%s\n", round, name.c_str(), plan.blocks.size(),
+                    plan.words, plan.ways_in.size(), plan.usual_float ? ", usual floating point" : "");
       }
-      if (made[name] != 0) regions.push_back({head, {}, made[name]});
+      if (made[name] != 0) regions.push_back({head.address, {}, made[name], plan.from(), plan.until(), head.way_in});
     }
     device.take_regions(code, std::move(regions));
   }

@@ -134,6 +134,7 @@ class SimulatedDevice {
       at += image->padded_size();
     }
     decoded_ = Pages((starts.image_bytes() / 4 + 2) * sizeof(interpreter::WordEntry));
+    plain_ = Pages(decoded_.size());
     start_bytes_ = Pages(starts.page_bytes().size() + memory::kPageSize);
     std::ranges::copy(starts.page_bytes(), start_bytes_.as());
     names_ = starts.names();
@@ -161,8 +162,11 @@ class SimulatedDevice {
     regions_ = std::move(regions);
     region_list_.clear();
     for (const SimulatedRegion& region : regions_) {
+      const auto index = [&](u64 address) { return u32((address - code.start) / 4); };
+      const u64 until = region.until != 0 ? region.until : region.head + region.words.size() * 4;
       region_list_.push_back({reinterpret_cast<u64>(&region), code.start, u32(code.words.size()),
-                              u32((code.offset + region.head - code.start) / 4)});
+                              u32(code.offset / 4) + index(region.head), index(std::min(region.head, region.from)),
+                              index(until), region.way_in});
     }
     heat_.assign(image_bytes_ / 4 * 2, 0);
     describe();
@@ -281,6 +285,7 @@ class SimulatedDevice {
     launch_.images = images_.as();
     launch_.image_bytes = image_bytes_;
     launch_.decoded = decoded_.as<interpreter::WordEntry>();
+    launch_.plain = plain_.as<interpreter::WordEntry>();
     launch_.regions = region_list_.empty() ? nullptr : region_list_.data();
     launch_.region_count = u32(region_list_.size());
     launch_.heat = heat_.empty() ? nullptr : heat_.data();
@@ -317,7 +322,7 @@ class SimulatedDevice {
   std::vector<memory::WatchedStretch> watched_;
   std::vector<interpreter::WordEntry> own_words_;
   std::vector<u64> progress_;
-  Pages images_, decoded_, start_bytes_;
+  Pages images_, decoded_, plain_, start_bytes_;
   std::vector<SimulatedRegion> regions_;
   std::vector<interpreter::LaneRegion> region_list_;
   std::vector<u32> heat_;

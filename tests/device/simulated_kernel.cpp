@@ -32,13 +32,14 @@ bool run_row(Cpu& cpu, translator::LinkedLaneMemory& memory, u32 word, isa::Row 
   }
 }
 
-interpreter::RegionEnd run_simulated(const SimulatedRegion& region, memory::ResidentLane& lane, u32 budget) {
+interpreter::RegionEnd run_simulated(const SimulatedRegion& region, memory::ResidentLane& lane, u32 budget,
+                                     u32 way_in) {
   Cpu& cpu = lane.cpu;
   if (region.code != 0) {
-    const u64 end = reinterpret_cast<u64 (*)(memory::ResidentLane*, u32)>(region.code)(&lane, budget);
+    const u64 end = reinterpret_cast<u64 (*)(memory::ResidentLane*, u32, u32)>(region.code)(&lane, budget, way_in);
     return {static_cast<Trap>(end & 0xffffffff), static_cast<u32>(end >> 32)};
   }
-  translator::LaneLinks links{&lane.pages, memory::kNoLanePage, memory::kNoLanePage, 0, lane.pages.alone};
+  translator::LaneLinks links{&lane.pages, memory::kNoLanePage, memory::kNoLanePage, 0, lane.pages.alone, lane.pages.alone};
   translator::LinkedLaneMemory memory{&links};
   if (cpu.pc != region.head) __builtin_trap();
   u32 left = budget;
@@ -69,9 +70,9 @@ struct OwnHome {
   memory::ResidentLane* resident;
   Cpu& cpu() const { return resident->cpu; }
   memory::KnownPages* pages() const { return &resident->pages; }
-  interpreter::RegionEnd run_region(u64 code, u32 budget) const {
-    const auto& region = *reinterpret_cast<const SimulatedRegion*>(code);
-    const interpreter::RegionEnd end = run_simulated(region, *resident, budget);
+  interpreter::RegionEnd run_region(const interpreter::LaneRegion& given, u32 budget) const {
+    const auto& region = *reinterpret_cast<const SimulatedRegion*>(given.code);
+    const interpreter::RegionEnd end = run_simulated(region, *resident, budget, given.way_in);
     const auto count = [](u64& to, u64 by) { (void)sync::add<sync::kRelaxed, sync::kSystem>(&to, by); };
     count(region.retired, budget - end.left);
     count(region.calls, 1);
@@ -106,9 +107,12 @@ void simulate_prepare(const lanes::Launch& launch) {
 
 void simulate_decode(const lanes::Launch& launch) {
   const u64 words = launch.image_bytes / 4;
-  for (u64 i = 0; i < words; ++i) lanes::decode_image_word(launch, i);
+  for (u64 i = 0; i < words; ++i) {
+    lanes::decode_image_word(launch, i);
+    lanes::copy_plain_word(launch, i);
+  }
   for (u32 i = 0; i < launch.region_count; ++i) lanes::place_region(launch, i);
-  for (u64 i = 0; i < words; ++i) launch.decoded[i].straight = interpreter::straight_words(launch.decoded, i, words);
+  for (u64 i = 0; i < words; ++i) lanes::count_straight_words(launch, i);
 }
 
 }  // namespace kvrm::device::test

@@ -12,6 +12,8 @@ struct SimulatedRegion {
   u64 head;                // guest address of the first word
   std::vector<u32> words;  // those that follow each other from there
   u64 code = 0;            // as LaneRegionCompiler gives it; 0: the words are run
+  u64 from = ~u64{0}, until = 0;  // where the code lies, if it is given
+  u32 way_in = 0;                 // which of its heads this is
   // By all lanes.
   mutable u64 retired = 0;      // instructions
   mutable u64 calls = 0;

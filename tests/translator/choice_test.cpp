@@ -50,8 +50,19 @@ class Choosing {
       EXPECT_EQ(head.address, kCode + head.entry * 4);
       heads.push_back(head.entry);
     }
-    EXPECT_EQ(choice_.regions().size(), heads.size());
     return heads;
+  }
+  // Which region each head leads into.
+  Indexes regions() const {
+    Indexes regions;
+    for (const GpuHead& head : choice_.heads()) {
+      const Plan& plan = region(head.region).plan;
+      EXPECT_EQ(plan.blocks[plan.ways_in.at(head.way_in)].address, head.address);
+      EXPECT_EQ(kCode + head.from * 4, plan.from());
+      EXPECT_EQ(kCode + head.until * 4, plan.until());
+      regions.push_back(head.region);
+    }
+    return regions;
   }
   const GpuRegion& region(u32 number) const { return choice_.regions().at(number); }
   u32 words_of(u32 number) const { return region(number).plan.words; }
@@ -102,6 +113,8 @@ TEST(ChoiceOfHeads, TheOuterLoopWhenLanesAreFoundThere) {
   EXPECT_EQ(choosing.words_of(0), 3u);
   EXPECT_TRUE(choosing.found(5).choose());
   EXPECT_EQ(choosing.heads(), (Indexes{2, 1}));
+  EXPECT_EQ(choosing.regions(), (Indexes{0, 0})) << "it is the same code";
+  EXPECT_EQ(choosing.words_of(0), 7u);
 }
 
 // Two functions, at 4 and 8, and who calls them.
@@ -130,6 +143,7 @@ TEST(ChoiceOfHeads, APlaceThatItsFunctionsRegionDoesNotReach) {
   EXPECT_EQ(choosing.words_of(0), 101u);
   EXPECT_TRUE(choosing.found(100).choose());
   EXPECT_EQ(choosing.heads(), (Indexes{far, 2}));
+  EXPECT_EQ(choosing.regions(), (Indexes{0, 1})) << "they have nothing in common";
   EXPECT_EQ(choosing.words_of(1), GpuLimits().words);
 }
 
@@ -191,6 +205,25 @@ TEST(ChoiceOfHeads, AWayOutThatIsTakenOften) {
   EXPECT_EQ(choosing.heads(), (Indexes{1, 6}));
   EXPECT_EQ(choosing.words_of(1), 20u);
   EXPECT_FALSE(choosing.left_for(6, 10000).choose()) << "it has a region";
+}
+
+// Where a region is left for code that it holds, there is another way into it.
+TEST(ChoiceOfHeads, AWayOutIntoTheSameRegion) {
+  Choosing choosing(Words{kNop} + nops(20) + Words{b(-20)});
+  EXPECT_TRUE(choosing.found(5).choose());
+  EXPECT_EQ(choosing.heads(), Indexes{1});
+  EXPECT_TRUE(choosing.found(5, 1).left_for(9, 10000).choose());
+  EXPECT_EQ(choosing.heads(), (Indexes{1, 9}));
+  EXPECT_EQ(choosing.regions(), (Indexes{0, 0}));
+  EXPECT_EQ(choosing.words_of(0), 21u);
+}
+
+TEST(ChoiceOfHeads, ARegionTakesInNoMoreThanItMayHold) {
+  Choosing choosing(nops(100) + Words{b(-100)}, {.words = 30});
+  EXPECT_TRUE(choosing.found(50).choose());
+  EXPECT_TRUE(choosing.found(20).choose());
+  EXPECT_TRUE(choosing.found(99).choose());
+  for (u32 i = 0; i < choosing.regions().back(); ++i) EXPECT_LE(choosing.words_of(i), 60u);
 }
 
 TEST(ChoiceOfHeads, AShortWayOutIsNotWorthIt) {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "../machine/words.h"
 
 namespace kvrm::translator {
@@ -19,6 +22,121 @@ Plan plan_of(
   };
   view.follow = std::move(follow);
   return make_plan(kCode, view, limits);
+}
+
+// With heads at these words, and no code twice.
+Plan plan_once(const Words& words, const std::vector<u32>& heads, u32 most_words = 256) {
+  CodeView view;
+  view.word = [&](u64 address) -> std::optional<u32> {
+    const u64 index = (address - kCode) / 4;
+    return index < words.size() ? std::optional(words[index]) : std::nullopt;
+  };
+  view.follow = [](u64) { return true; };
+  std::vector<u64> addresses;
+  for (const u32 head : heads) addresses.push_back(kCode + head * 4);
+  const Plan plan = make_plan(addresses, view, {.words = most_words, .once = true});
+  std::set<u64> seen;
+  for (const PlanBlock& block : plan.blocks) {
+    EXPECT_EQ(block.words.size(), block.rows.size());
+    for (u32 i = 0; i < block.words.size(); ++i) {
+      EXPECT_TRUE(seen.insert(block.address + i * 4).second) << "twice";
+      EXPECT_EQ(block.words[i], words[(block.address - kCode) / 4 + i]);
+    }
+  }
+  EXPECT_EQ(seen.size(), plan.words);
+  for (u32 i = 0; i < plan.ways_in.size(); ++i) {
+    EXPECT_EQ(plan.blocks[plan.ways_in[i]].address, addresses[i]);
+    EXPECT_TRUE(plan.blocks[plan.ways_in[i]].is_loop_head);
+  }
+  return plan;
+}
+
+const PlanBlock& block_at(const Plan& plan, u32 index) {
+  const auto found = std::ranges::find(plan.blocks, kCode + index * 4, &PlanBlock::address);
+  EXPECT_NE(found, plan.blocks.end()) << index;
+  return *found;
+}
+std::set<u64> targets(const PlanBlock& block) {
+  std::set<u64> found;
+  for (const PlanBlock::Edge& edge : block.edges) {
+    if (edge.block) found.insert((edge.target - kCode) / 4);
+  }
+  return found;
+}
+
+constexpr u32 bl(int words) { return 0x94000000 | (static_cast<u32>(words) & 0x3ffffff); }
+
+TEST(PlanWithoutRepetition, ALoopInsideABlockIsSplitOff) {
+  // The loop, 2 to 4, is found when what leads into it is a block already; and so is the one around it.
+  const Plan plan =
+      plan_once({kNop, kNop, kNop, subs_imm(1, 1, 1), b_ne(-2), subs_imm(2, 2, 1), b_ne(-5), hlt(0)}, {0});
+  EXPECT_EQ(plan.words, 7u);
+  EXPECT_EQ(targets(block_at(plan, 0)), std::set<u64>{1});
+  EXPECT_EQ(targets(block_at(plan, 1)), std::set<u64>{2});
+  EXPECT_EQ(targets(block_at(plan, 2)), (std::set<u64>{2, 5}));
+  EXPECT_EQ(targets(block_at(plan, 5)), std::set<u64>{1});
+  EXPECT_TRUE(block_at(plan, 2).is_loop_head);
+}
+
+TEST(PlanWithoutRepetition, ABlockMayBeSplitOften) {
+  // Each branch leads into the first block, further back each time.
+  const Plan plan = plan_once({kNop, kNop, kNop, b_ne(-1), b_ne(-3), b_ne(-5), hlt(0)}, {0});
+  EXPECT_EQ(plan.words, 6u);
+  EXPECT_EQ(targets(block_at(plan, 1)), std::set<u64>{2});
+  EXPECT_EQ(targets(block_at(plan, 2)), (std::set<u64>{2, 4})) << "the branch went with the last part";
+}
+
+TEST(PlanWithoutRepetition, AFunctionReturnsToWhoeverCalledIt) {
+  // 0: bl 4; 1: bl 4; 2: hlt; 4: nop; 5: ret
+  const Plan plan = plan_once({bl(4), bl(3), hlt(0), hlt(0), kNop, kRet}, {0});
+  EXPECT_EQ(plan.words, 4u);
+  EXPECT_EQ(targets(block_at(plan, 0)), std::set<u64>{4});
+  EXPECT_EQ(targets(block_at(plan, 1)), std::set<u64>{4});
+  EXPECT_EQ(targets(block_at(plan, 4)), std::set<u64>{1}) << "what is behind the second call is the interpreter's";
+  EXPECT_TRUE(block_at(plan, 4).may_go_elsewhere);
+}
+
+TEST(PlanWithoutRepetition, FunctionsThatCallFunctionsAndThemselves) {
+  // 0: bl 3; 1: nop; 2: b 0; 3: bl 6; 4: bl 3; 5: ret; 6: ret
+  const Plan plan = plan_once({bl(3), kNop, b(-2), bl(3), bl(-1), kRet, kRet}, {0});
+  EXPECT_EQ(plan.words, 7u);
+  EXPECT_EQ(targets(block_at(plan, 5)), (std::set<u64>{1, 5})) << "to both who call 3";
+  EXPECT_EQ(targets(block_at(plan, 6)), std::set<u64>{4}) << "to who calls 6";
+}
+
+TEST(PlanWithoutRepetition, SeveralWaysIn) {
+  const Words words{kNop, kNop, subs_imm(1, 1, 1), b_ne(-3), hlt(0), kNop, hlt(0)};
+  const Plan plan = plan_once(words, {0, 2, 5});
+  EXPECT_EQ(plan.words, 5u);
+  EXPECT_EQ(plan.ways_in.size(), 3u);
+  EXPECT_EQ(targets(block_at(plan, 0)), std::set<u64>{2});
+  EXPECT_EQ(targets(block_at(plan, 2)), std::set<u64>{0});
+  EXPECT_TRUE(plan_once(words, {0, 4}).blocks.empty()) << "nothing can be translated there";
+}
+
+TEST(PlanWithoutRepetition, RandomCode) {
+  u64 random = 1;
+  const auto next = [&](u32 below) {
+    return u32((random = random * 6364136223846793005u + 1442695040888963407u) >> 33) % below;
+  };
+  for (int round = 0; round < 2000; ++round) {
+    Words words;
+    const u32 size = 4 + next(40);
+    for (u32 i = 0; i < size; ++i) {
+      const int distance = int(next(size)) - int(i);
+      const Words kinds{kNop, kNop, kNop, b_ne(distance), b(distance), bl(distance), kRet, hlt(0)};
+      words.push_back(kinds[next(8)]);
+    }
+    const std::vector<u32> heads{next(size), next(size)};
+    const Plan plan = plan_once(words, heads[0] == heads[1] ? std::vector<u32>{heads[0]} : heads, 4 + next(60));
+    for (const PlanBlock& block : plan.blocks) {
+      for (const PlanBlock::Edge& edge : block.edges) {
+        if (edge.block) EXPECT_EQ(plan.blocks[*edge.block].address, edge.target);
+      }
+      if (!block.may_go_elsewhere) EXPECT_LE(block.edges.size(), 2u);
+      if (!block.words.empty() && !block.may_go_elsewhere) EXPECT_GE(block.edges.size(), 1u);
+    }
+  }
 }
 
 TEST(PlanOfARegion, ALoopGoesBackToItself) {

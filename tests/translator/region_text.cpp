@@ -26,7 +26,7 @@ int main(int count, char** arguments) {
     return index < words.size() ? std::optional(words[index]) : std::nullopt;
   };
   view.follow = [](u64) { return true; };
-  const translator::Plan plan = translator::make_plan(head, view, {});
+  const translator::Plan plan = translator::make_plan(head, view, {.once = what.starts_with("ptx")});
   if (plan.blocks.empty()) {
     std::fprintf(stderr, "region_text: nothing there can be translated\n");
     return 1;

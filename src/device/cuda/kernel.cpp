@@ -83,9 +83,9 @@ struct SharedHome {
   KVRM_INLINE memory::KnownPages* pages() const {
     return (memory::KnownPages*)(KVRM_SHARED memory::KnownPages*)&kvrm_resident[thread].pages;
   }
-  KVRM_INLINE interpreter::RegionEnd run_region(kvrm::u64 code, u32 budget) const {
-    const auto run = reinterpret_cast<interpreter::RegionEnd (*)(u32, u32)>(code);
-    return run(static_cast<u32>((kvrm::u64)(KVRM_SHARED u8*)&kvrm_resident[thread]), budget);
+  KVRM_INLINE interpreter::RegionEnd run_region(const interpreter::LaneRegion& region, u32 budget) const {
+    const auto run = reinterpret_cast<interpreter::RegionEnd (*)(u32, u32, u32)>(region.code);
+    return run(static_cast<u32>((kvrm::u64)(KVRM_SHARED u8*)&kvrm_resident[thread]), budget, region.way_in);
   }
 };
 
@@ -121,10 +121,11 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_decode(const Launch* launch, 
   for (kvrm::u64 i = warp::block() * warp::block_size() + warp::thread(); i < launch->image_bytes / 4; i += step) {
     if (pass == 0) {
       decode_image_word(*launch, i);
+      copy_plain_word(*launch, i);
     } else if (pass == 1) {
       if (i < launch->region_count) place_region(*launch, static_cast<u32>(i));
     } else {
-      launch->decoded[i].straight = interpreter::straight_words(launch->decoded, i, launch->image_bytes / 4);
+      count_straight_words(*launch, i);
     }
   }
 }

@@ -197,6 +197,7 @@ lanes::Launch LaneSet::describe() const {
   launch.images = reinterpret_cast<const u8*>(images_.address());
   launch.image_bytes = image_bytes_;
   launch.decoded = reinterpret_cast<interpreter::WordEntry*>(decoded_.address());
+  launch.plain = reinterpret_cast<interpreter::WordEntry*>(plain_.address());
   launch.regions = region_count_ == 0 ? nullptr : reinterpret_cast<const interpreter::LaneRegion*>(regions_.address());
   launch.region_count = region_count_;
   launch.heat = reinterpret_cast<u32*>(heat_.address());
@@ -312,9 +313,11 @@ Result<void> LaneSet::take_regions(GpuPointer gpu, std::span<const Region> regio
   std::vector<interpreter::LaneRegion> list;
   for (const Region& region : regions) {
     const u64 code = region.function < gpu->regions.size() ? gpu->regions[region.function] : 0;
-    if (code != 0) list.push_back({code, region.start, region.words, region.entry});
+    if (code != 0)
+      list.push_back({code, region.start, region.words, region.entry, region.from, region.until, region.way_in});
   }
   if (auto done = put(regions_, list, "the translated regions"); !done) return done;
+  if (auto done = grow(plain_, decoded_.size(), "the decoded programs"); !done) return done;
   region_count_ = static_cast<u32>(list.size());
   gpu_ = std::move(gpu);
   return decode(true);
@@ -477,6 +480,7 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
       slice = next->time;
       launch.turn = next->turn;
       const lanes::Launch now = describe();
+      launch.plain = now.plain;
       launch.regions = now.regions;
       launch.region_count = now.region_count;
       launch.heat = next->counts ? now.heat : nullptr;

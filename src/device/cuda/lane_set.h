@@ -74,6 +74,8 @@ class LaneSet {
     u64 start;  // of the code it lies in, as find_window() gives it
     u32 words;
     u32 entry;  // of its head
+    u32 from, until;  // where its code lies, in words of that
+    u32 way_in;  // which of its heads this is
   };
   Result<void> take_regions(GpuPointer gpu, std::span<const Region> regions);
   // How often lanes were found at each word of the images since the last time, then how often they stood there when
@@ -133,8 +135,8 @@ class LaneSet {
   // On the device: what stays, and what comes with place().
   DeviceBuffer lanes_, world_, frames_, frame_links_, tables_, table_links_, directories_, areas_, far_pages_, watched_,
       own_words_, zeros_, counters_, locks_, orders_, launch_;
-  DeviceBuffer images_, decoded_, pages_, starts_, start_areas_, start_pages_, names_, jobs_, inputs_, job_ends_,
-      regions_, heat_;
+  DeviceBuffer images_, decoded_, plain_, pages_, starts_, start_areas_, start_pages_, names_, jobs_, inputs_,
+      job_ends_, regions_, heat_;
   u64 image_bytes_ = 0;
   u32 job_count_ = 0, region_count_ = 0;
   // Pinned.

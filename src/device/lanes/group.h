@@ -31,6 +31,11 @@ inline void decode_image_word(const Launch& launch, u64 index) {
   interpreter::store_entry(&launch.decoded[index], decode_word(launch, word, index * 4));
 }
 
+// Once all words are decoded, and before it is known how far each runs straight on.
+inline void copy_plain_word(const Launch& launch, u64 index) {
+  if (launch.regions) interpreter::store_entry(&launch.plain[index], interpreter::load_entry(&launch.decoded[index]));
+}
+
 // The words where regions begin, once all are decoded.
 inline void place_region(const Launch& launch, u32 number) {
   interpreter::WordEntry& entry = launch.decoded[launch.regions[number].entry];
@@ -38,13 +43,23 @@ inline void place_region(const Launch& launch, u32 number) {
   entry.operands = number;
 }
 
-// The region that begins at an entry, if there is one for this window.
-inline const interpreter::LaneRegion* find_region(const Launch& launch, const interpreter::CodeWindow& window, u32 at) {
-  if (!launch.regions) return nullptr;
-  const interpreter::WordEntry entry = interpreter::load_entry(window.entries + at);
-  if (entry.handler != interpreter::kHandleRegion) return nullptr;
-  const interpreter::LaneRegion& region = launch.regions[entry.operands];
-  return region.start == window.start && region.words == window.words ? &region : nullptr;
+inline void count_straight_words(const Launch& launch, u64 index) {
+  const u64 words = launch.image_bytes / 4;
+  launch.decoded[index].straight = interpreter::straight_words(launch.decoded, index, words);
+  if (launch.regions) launch.plain[index].straight = interpreter::straight_words(launch.plain, index, words);
+}
+
+inline bool begins_region(const interpreter::WordEntry* entry) {
+  return interpreter::load_entry(entry).handler == interpreter::kHandleRegion;
+}
+
+// The region that begins at an entry, if these lanes may run it. It must have been made for this window, and as lanes
+// do not stop inside of it, they would pass those that wait there.
+inline const interpreter::LaneRegion* find_region(const Launch& launch, const interpreter::CodeWindow& window,
+                                                  const interpreter::WordEntry* entry, const Choice& choice) {
+  const interpreter::LaneRegion& region = launch.regions[interpreter::load_entry(entry).operands];
+  if (region.start != window.start || region.words != window.words) return nullptr;
+  return launch.meet == 0 || (region.from >= choice.from && region.until <= choice.until) ? &region : nullptr;
 }
 
 // Where a lane stands when its turn is over: what it runs most is found there most. Where it stands when it has left a
@@ -181,26 +196,30 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
           // What the loop cannot do is done here, and as long as the lanes stay together it goes on.
           const auto run = [&]<class Together>(const Together& together) {
             u32 at = static_cast<u32>(index);
+            interpreter::WordEntry* code = window.entries;
             bool go_on = true;
             while (go_on) {
               // In a region lanes may part; each has its own count then.
               const u32 room = together.least(common_turn - ran);
               interpreter::TurnEnd end;
               bool over = false;
-              const interpreter::LaneRegion* const region = find_region(launch, window, at);
+              const interpreter::LaneRegion* region = nullptr;
+              if (begins_region(code + at)) {
+                region = find_region(launch, window, code + at, choice);
+                if (!region) code = launch.plain + (window.entries - launch.decoded);
+              }
               if (region) {
-                const interpreter::RegionEnd done = home.run_region(region->code, room);
+                const interpreter::RegionEnd done = home.run_region(*region, room);
                 end = {done.trap, room - done.left};
                 // What is left of the turn is too little for a round of it. The next turn is longer.
                 over = end.trap == Trap::kNone && end.retired == 0 && ran != 0;
                 if (launch.heat && end.trap == Trap::kNone && end.retired != 0 && lane.space.lane == choice.leader)
                   note_place(launch, window, cpu.pc, true);
               } else {
-                end = interpreter::run_turn<Together>(home, window.start, window.words, window.entries, at, room,
-                                                      choice.from, choice.until, choice.lanes);
+                end = interpreter::run_turn<Together>(home, window.start, window.words, code, at, room, choice.from,
+                                                      choice.until, choice.lanes);
                 // It came to a region: that is next, not the word in whose place it is.
-                if (end.trap == Trap::kNotHere && end.retired != 0 &&
-                    find_region(launch, window, static_cast<u32>((cpu.pc - window.start) / 4))) {
+                if (end.trap == Trap::kNotHere && begins_region(code + (cpu.pc - window.start) / 4)) {
                   end.trap = Trap::kNone;
                 }
               }
@@ -238,6 +257,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
               if (window.watched && cpu.pc - window.start >= memory::kStretchBytes &&
                   window_changes == lane.space.changes) {
                 (void)own_code.find(window);
+                code = window.entries;
               }
               const u64 distance = cpu.pc - window.start;
               at = static_cast<u32>(distance / 4);

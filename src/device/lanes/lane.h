@@ -146,6 +146,8 @@ struct Launch {
   const u8* images;
   u64 image_bytes;
   interpreter::WordEntry* decoded;
+  // The same without regions, if there are any: for lanes that may not run them.
+  interpreter::WordEntry* plain;
   // Translated code, and how often a lane stood at each word when its turn was over, then how often when it had left a
   // region. Either may be null.
   const interpreter::LaneRegion* regions;
