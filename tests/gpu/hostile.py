@@ -54,7 +54,8 @@ def hostile(index, count):
 
 def run(options, device, folder, entries):
     """Records in order; a fleet that does not come to its end ends the test."""
-    more = ["--memory", options.memory, *corpus.engine_options(options.engine, device)]
+    engine = options.engine if device == options.device else "interp"  # what it is compared with
+    more = ["--memory", options.memory, *corpus.engine_options(engine, device)]
     results, problems = corpus.run_fleet(
         options.kvrm, device, folder, entries, None, options.budget, options.timeout, options.lanes or options.jobs, more
     )
