@@ -25,6 +25,7 @@ std::shared_ptr<translator::Translator> make_translator(const Options& options, 
   if (options.engine == Engine::kInterpreter || dispatching.every()) return nullptr;
   translator::Settings settings;
   settings.in_background = options.engine == Engine::kAuto;
+  settings.common = options.common_memory;
   if (options.jit_threshold) settings.threshold = *options.jit_threshold;
   if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
   if (settings.threshold == 0) {

@@ -338,7 +338,13 @@ AddressSpace::Resolved AddressSpace::resolve(TranslationCache& cache, u64 tagged
       forget_code(entry);
     }
   }
-  if (common_) return {Trap::kNone, page_of(entry), entry};
+  if (common_) {
+    // Into the lane's own cache, for good: once lanes have run, the map stays as it is. Writes to code must be noted,
+    // and where there are locks every access takes one.
+    if (&cache != &cache_ && !common_locks())
+      cache.set_common(address, entry & kPageRead, (entry & (kPageWrite | kPageExecute)) == kPageWrite, page_of(entry));
+    return {Trap::kNone, page_of(entry), entry};
+  }
   const bool writable = (entry & kPageWrite) && (entry & kPageOwn) && !(entry & kPageCode);
   cache.set(address, entry & kPageRead, writable, page_of(entry));
   return {Trap::kNone, page_of(entry), entry};

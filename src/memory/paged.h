@@ -18,6 +18,9 @@ struct Translation {
 static_assert(sizeof(Translation) == 32);
 
 inline constexpr u64 kNoPage = 1;  // no page address has its lowest bit set
+// Part of the tags of pages that several lanes see: whoever does not know of them, and would access them as private
+// ones, does not find them.
+inline constexpr u64 kCommonPage = 2;
 inline constexpr u32 kTranslations = 4096;  // 16 MiB
 inline constexpr u64 kPageMask = ~((u64{1} << kPageShift) - 1);
 
@@ -28,7 +31,7 @@ struct TranslationCache {
   static constexpr u32 kGuesses = 256;
   Translation entries[kTranslations];
   // Of a lane that shares its memory with others: its code must be looked at again when that changes. Such a lane has
-  // no pages here. Null: the lane is alone with its memory.
+  // only common pages here. Null: the lane is alone with its memory.
   CodeListener* common = nullptr;
   u64 code_version = 0;  // of a common memory, when the lane last looked
   // What translated code found as distances lately: it begins an access with such a guess.
@@ -43,6 +46,11 @@ struct TranslationCache {
   void set(u64 address, bool read, bool write, const u8* page) {
     const u64 tag = address & kUntagged & kPageMask;
     at(address) = {read ? tag : kNoPage, write ? tag : kNoPage, reinterpret_cast<u64>(page) - tag, 0};
+  }
+  void set_common(u64 address, bool read, bool write, const u8* page) {
+    const u64 tag = address & kUntagged & kPageMask;
+    at(address) = {read ? tag | kCommonPage : kNoPage, write ? tag | kCommonPage : kNoPage,
+                   reinterpret_cast<u64>(page) - tag, 0};
   }
   void forget(u64 address) { at(address) = {kNoPage, kNoPage, 0, 0}; }
   void clear() {

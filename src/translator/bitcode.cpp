@@ -5,13 +5,14 @@
 #include "translator/host_exits.h"
 
 // translator/cold_functions.inc is written when the bitcode is built: KVRM_COLD_FUNCTION(name) for each function of the
-// semantics that regions call. KVRM_BITCODE and KVRM_GPU_BITCODE are files; the assembler copies them in.
+// semantics that regions call. KVRM_BITCODE and the like are files; the assembler copies them in.
 #define KVRM_EMBED(name, file)                                                                              \
   asm(".pushsection .rodata." #name ",\"a\",@progbits\n.balign 16\n.hidden " #name "_begin\n.globl " #name  \
       "_begin\n" #name "_begin:\n.incbin \"" file "\"\n.hidden " #name "_end\n.globl " #name "_end\n" #name \
       "_end:\n.byte 0\n.popsection\n");                                                                     \
   extern "C" __attribute__((visibility("hidden"))) const char name##_begin[], name##_end[]
 KVRM_EMBED(kvrm_rows, KVRM_BITCODE);
+KVRM_EMBED(kvrm_common_rows, KVRM_COMMON_BITCODE);
 KVRM_EMBED(kvrm_gpu_rows, KVRM_GPU_BITCODE);
 
 #define KVRM_ROWS_VERSION(text) static constexpr std::string_view kRowsVersion = text;
@@ -24,6 +25,10 @@ KVRM_EMBED(kvrm_gpu_rows, KVRM_GPU_BITCODE);
 namespace kvrm::translator {
 
 std::string_view rows_bitcode() { return {kvrm_rows_begin, static_cast<std::size_t>(kvrm_rows_end - kvrm_rows_begin)}; }
+
+std::string_view common_rows_bitcode() {
+  return {kvrm_common_rows_begin, static_cast<std::size_t>(kvrm_common_rows_end - kvrm_common_rows_begin)};
+}
 
 std::string_view gpu_rows_bitcode() {
   return {kvrm_gpu_rows_begin, static_cast<std::size_t>(kvrm_gpu_rows_end - kvrm_gpu_rows_begin)};

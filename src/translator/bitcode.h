@@ -1,4 +1,4 @@
-// The embedded bitcode of rows.cpp, for this host and for GPUs.
+// The embedded bitcode of rows.cpp, for this host, for lanes on it that share one memory, and for GPUs.
 #pragma once
 
 #include <string_view>
@@ -6,8 +6,9 @@
 namespace kvrm::translator {
 
 std::string_view rows_bitcode();
+std::string_view common_rows_bitcode();
 std::string_view gpu_rows_bitcode();
-// Changes with both.
+// Changes with all of them.
 std::string_view rows_version();
 
 }  // namespace kvrm::translator

@@ -88,18 +88,19 @@ std::unique_ptr<llvm::orc::LLJIT> make_linker(const std::string& triple, std::st
 
 struct HostCompiler::Parts {
   std::string cpu, features;
+  bool common = false;
   std::unique_ptr<llvm::TargetMachine> target;
   std::unique_ptr<Library> library;
   std::shared_ptr<llvm::orc::LLJIT> linker;
 
   std::unique_ptr<llvm::Module> optimised(const Plan& plan, const std::string& name) {
     std::string error;
-    if (!library) library = Library::create(rows_bitcode(), error);
+    if (!library) library = Library::create(common ? common_rows_bitcode() : rows_bitcode(), error);
     if (!library) return nullptr;
     HostFrame frame(cpu, features);
     llvm::Function* function = stitch(*library, frame, plan, name);
     if (!function) return nullptr;
-    optimise(*function, *target);
+    optimise(*function, *target, !common);
     return extract(*library, function);
   }
 
@@ -124,8 +125,9 @@ bool HostCompiler::can_work(std::string& error) {
   return false;
 }
 
-std::unique_ptr<HostCompiler> HostCompiler::create(std::string& error, const std::string& processor) {
+std::unique_ptr<HostCompiler> HostCompiler::create(std::string& error, const std::string& processor, bool common) {
   auto parts = std::make_unique<Parts>();
+  parts->common = common;
   if (!can_work(error)) return nullptr;
   parts->cpu = processor.empty() ? llvm::sys::getHostCPUName().str() : processor;
   if (processor.empty()) parts->features = host_features();

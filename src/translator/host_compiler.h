@@ -36,7 +36,9 @@ class HostCompiler {
   // Whether this host can do it; why not otherwise.
   static bool can_work(std::string& error);
   // Null, and why, if it cannot. With a processor's name the code is for that one: to be looked at, not to be run.
-  static std::unique_ptr<HostCompiler> create(std::string& error, const std::string& processor = {});
+  // `common`: for lanes that share one memory.
+  static std::unique_ptr<HostCompiler> create(std::string& error, const std::string& processor = {},
+                                              bool common = false);
   ~HostCompiler();
 
   // Names the processor and its features, which object files depend on.

@@ -165,7 +165,7 @@ class HostTranslator final : public Translator {
   bool start_compiler() {
     if (compiler_ || failed_) return compiler_ != nullptr;
     std::string error;
-    compiler_ = HostCompiler::create(error);
+    compiler_ = HostCompiler::create(error, {}, settings().common);
     failed_ = !compiler_;
     return compiler_ != nullptr;
   }
@@ -204,7 +204,7 @@ class HostTranslator final : public Translator {
     const PlanLimits& limits = settings.limits;
     return HostCompiler::target_name() + " rows " + std::string(rows_version()) + " blocks " +
            std::to_string(limits.blocks) + " words " + std::to_string(limits.words) + " calls " +
-           std::to_string(limits.calls) + " router " + settings.router;
+           std::to_string(limits.calls) + " router " + settings.router + (settings.common ? " common" : "");
   }
 
   std::unique_ptr<HostCompiler> compiler_;

@@ -1,6 +1,7 @@
 // What code of a region needs beside the registers. Freestanding: the bitcode of the rows is built from this.
 #pragma once
 
+#include "base/device.h"
 #include "memory/paged.h"
 
 namespace kvrm::translator {
@@ -44,6 +45,114 @@ struct LinkedBacking {
     return kvrm_exchange_slow(links->space, &cache, address, expected, desired, observed, size);
   }
   KVRM_INLINE void fence_slow(memory::TranslationCache& cache) { kvrm_fence_slow(links->space, &cache); }
+};
+
+// The memory of a lane that shares it with others: aligned accesses are relaxed atomics, as the architecture wants
+// them, with what memory::CommonBytes makes of the same accesses elsewhere.
+struct LinkedCommonMemory {
+  Links* links;
+
+  template <class T>
+  KVRM_INLINE Trap load(Cpu& cpu, u64 address, T& value) {
+    if constexpr (kPieces<T> != 0) {
+      const memory::Translation& entry = cache().at(address);
+      if (KVRM_LIKELY(is_whole<T>(address) && tag(address) == entry.read_tag)) {
+        Pieces<T> pieces;
+#pragma GCC unroll 8
+        for (u32 i = 0; i < kPieces<T>; ++i)
+          pieces.of[i] = sync::load<sync::kRelaxed, sync::kDevice>(host<T>(entry, address) + i);
+        value = __builtin_bit_cast(T, pieces);
+        return Trap::kNone;
+      }
+    }
+    T copy;
+    const memory::SlowAccess slow = kvrm_read_slow(links->space, &cache(), address, &copy, sizeof(T));
+    if (slow.trap != Trap::kNone) return memory::memory_trap(cpu, slow.trap, slow.fault_address, Access::kRead);
+    value = copy;
+    return Trap::kNone;
+  }
+
+  template <class T>
+  KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
+    if constexpr (kPieces<T> != 0) {
+      const memory::Translation& entry = cache().at(address);
+      if (KVRM_LIKELY(is_whole<T>(address) && tag(address) == entry.write_tag)) {
+        const auto pieces = __builtin_bit_cast(Pieces<T>, value);
+#pragma GCC unroll 8
+        for (u32 i = 0; i < kPieces<T>; ++i)
+          sync::store<sync::kRelaxed, sync::kDevice>(host<T>(entry, address) + i, pieces.of[i]);
+        return Trap::kNone;
+      }
+    }
+    const T copy = value;
+    const memory::SlowAccess slow = kvrm_write_slow(links->space, &cache(), address, &copy, sizeof(T));
+    if (slow.trap != Trap::kNone) return memory::memory_trap(cpu, slow.trap, slow.fault_address, Access::kWrite);
+    return Trap::kNone;
+  }
+
+  template <class T>
+  KVRM_INLINE Trap compare_exchange(Cpu& cpu, u64 address, const T& expected, const T& desired, T& observed) {
+    if constexpr (kPieces<T> == 1) {
+      const memory::Translation& entry = cache().at(address);
+      if (KVRM_LIKELY(is_whole<T>(address) && tag(address) == entry.write_tag && entry.read_tag == entry.write_tag)) {
+        const Piece<T> seen = sync::compare_exchange<sync::kAcqRel, sync::kDevice>(
+            host<T>(entry, address), __builtin_bit_cast(Piece<T>, expected), __builtin_bit_cast(Piece<T>, desired));
+        observed = __builtin_bit_cast(T, seen);
+        return Trap::kNone;
+      }
+    }
+    const T wanted = expected;
+    const T replacement = desired;
+    T seen;
+    const memory::SlowAccess slow =
+        kvrm_exchange_slow(links->space, &cache(), address, &wanted, &replacement, &seen, sizeof(T));
+    if (slow.trap != Trap::kNone) return memory::memory_trap(cpu, slow.trap, slow.fault_address, Access::kWrite);
+    observed = seen;
+    return Trap::kNone;
+  }
+
+  KVRM_INLINE void fence() { kvrm_fence_slow(links->space, &cache()); }
+
+ private:
+  // What is accessed at once.
+  template <u32 kSize>
+  struct PieceOf {
+    using Type = u64;
+  };
+  template <class T>
+  using Piece = typename PieceOf<sizeof(T)>::Type;
+  template <class T>
+  static constexpr u32 kPieces = sizeof(T) % sizeof(Piece<T>) == 0 ? sizeof(T) / sizeof(Piece<T>) : 0;
+  template <class T>
+  struct Pieces {
+    Piece<T> of[kPieces<T>];
+  };
+
+  // Such pieces, and in one page.
+  template <class T>
+  static KVRM_INLINE bool is_whole(u64 address) {
+    const bool is_aligned = address % sizeof(Piece<T>) == 0;
+    const u64 last = (address & ~memory::kPageMask) + sizeof(T) - 1;  // from the page's beginning
+    return kPieces<T> == 1 ? is_aligned : is_aligned && last <= ~memory::kPageMask;
+  }
+  static KVRM_INLINE u64 tag(u64 address) { return (address & memory::kPageMask) | memory::kCommonPage; }
+  template <class T>
+  static KVRM_INLINE Piece<T>* host(const memory::Translation& entry, u64 address) {
+    return reinterpret_cast<Piece<T>*>(address + entry.distance);
+  }
+  KVRM_INLINE memory::TranslationCache& cache() const { return *links->translations; }
+};
+template <>
+struct LinkedCommonMemory::PieceOf<1> {
+  using Type = u8;
+};
+template <>
+struct LinkedCommonMemory::PieceOf<2> {
+  using Type = u16;
+};
+template <>
+struct LinkedCommonMemory::PieceOf<4> {
+  using Type = u32;
 };
 
 }  // namespace kvrm::translator

@@ -62,7 +62,7 @@ class AddressesWhereUsed : public llvm::PassInfoMixin<AddressesWhereUsed> {
 }  // namespace
 
 // Few passes, each for a reason: compile time is what a user waits for.
-void optimise(llvm::Function& function, llvm::TargetMachine& target) {
+void optimise(llvm::Function& function, llvm::TargetMachine& target, bool private_memory) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager groups;
@@ -91,7 +91,7 @@ void optimise(llvm::Function& function, llvm::TargetMachine& target) {
   passes.addPass(llvm::LowerConstantIntrinsicsPass());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(Own<share_look_ups>());
+  if (private_memory) passes.addPass(Own<share_look_ups>());
   passes.addPass(llvm::ADCEPass());
   passes.addPass(AddressesWhereUsed());
   passes.run(function, functions);

@@ -6,6 +6,7 @@
 
 namespace kvrm::translator {
 
-void optimise(llvm::Function& function, llvm::TargetMachine& target);
+// `private_memory`: look-ups of pages are those of memory::Paged, and may be shared.
+void optimise(llvm::Function& function, llvm::TargetMachine& target, bool private_memory = true);
 
 }  // namespace kvrm::translator

@@ -21,6 +21,8 @@ KVRM_INLINE Trap run_row(Cpu& cpu, Links* links, u64 bits) {
   __builtin_memcpy(&op, &bits, sizeof(op));
 #if defined(KVRM_LANES)
   LinkedLaneMemory memory{links};
+#elif defined(KVRM_COMMON_ROWS)
+  LinkedCommonMemory memory{links};
 #else
   LinkedBacking backing{links};
   memory::Paged<LinkedBacking> memory{links->translations, &backing};

@@ -20,6 +20,7 @@ struct Settings {
   PlanLimits limits;
   cache::Folder folder;  // where regions are kept; none: nowhere
   std::string router;    // who says what words are; regions are kept for each apart
+  bool common = false;   // lanes share one memory
 };
 
 struct Counts {

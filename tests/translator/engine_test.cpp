@@ -296,6 +296,66 @@ TEST(TranslatedCode, ALaneSeesWhatAnotherStores) {
   EXPECT_GT(machine->statistics().regions, 0u);
 }
 
+Machine make_common(Engine engine, const Words& words) {
+  Options options;
+  options.device = Device::kCpu;
+  options.engine = engine;
+  options.jit_threshold = 0;
+  options.common_memory = true;
+  auto machine = Machine::create(options);
+  EXPECT_TRUE(machine.ok());
+  EXPECT_TRUE(machine->load(bytes_of(words), kCode).ok());
+  EXPECT_TRUE(machine->map(kData, 0x2000, kProtectRead | kProtectWrite).ok());
+  EXPECT_TRUE(machine->map(kData + 0x2000, 0x1000, kProtectRead).ok());
+  machine->set_pc(kCode);
+  return std::move(*machine);
+}
+
+// Every size, aligned or not, within a page, across pages, and where it may not be.
+TEST(TranslatedCode, AccessesToCommonMemory) {
+  // Loads and stores of x0 to x3 and q0 to q3 at [x9]: ldrb, ldrh, ldr w, ldr x, ldp w, ldp x, ldr q, ldp q, ld1 of
+  // four; the same stores; cas of 1, 4, 8 and 16 bytes; ldadd; ldxr and stxr.
+  const Words accesses = {0x39400120, 0x79400120, 0xb9400120, 0xf9400120, 0x29400520, 0xa9400520, 0x3dc00120,
+                          0xad400520, 0x4c402120, 0x39000121, 0x79000121, 0xb9000121, 0xf9000121, 0x29000921,
+                          0xa9000921, 0x3d800121, 0xad000921, 0x4c002120, 0x08a07d21, 0x88a07d21, 0xc8a07d21,
+                          0x48207d22, 0xf8200121, 0xc85f7d20, 0xc8027d21};
+  for (const std::uint32_t access : accesses) {
+    // Twice: the second time the page is known.
+    const Words words = {access, access, hlt(0)};
+    Machine interp = make_common(Engine::kInterpreter, words), jit = make_common(Engine::kJit, words);
+    for (const std::uint64_t place : {std::uint64_t{0x800}, std::uint64_t{0xfc0}, std::uint64_t{0x1fc0}}) {
+      for (std::uint64_t offset = 0; offset < 0x50; ++offset) {
+        std::string expected;
+        for (Machine* machine : {&interp, &jit}) {
+          std::vector<std::byte> bytes(0x2000);
+          for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 37 + i / 256);
+          ASSERT_TRUE(machine->write(kData, bytes).ok());
+          Registers registers = machine->registers();
+          for (unsigned i = 0; i < 8; ++i) registers.x[i] = 0x0123456789abcdef * (i + 1);
+          for (unsigned i = 0; i < 8; ++i) registers.v[i] = {0x1111111111111111u * i, ~std::uint64_t{i}};
+          registers.x[9] = kData + place + offset;
+          registers.pc = kCode;
+          machine->set_registers(registers);
+          const Stop stop = machine->run();
+          registers = machine->registers();
+          std::string found = to_string(stop.reason);
+          for (const std::uint64_t number : {stop.pc, stop.address, std::uint64_t(stop.fault), stop.instructions})
+            found += " " + std::to_string(number);
+          for (unsigned i = 0; i < 8; ++i) {
+            found += " " + std::to_string(registers.x[i]) + " " + std::to_string(registers.v[i].lo) + " " +
+                     std::to_string(registers.v[i].hi);
+          }
+          ASSERT_TRUE(machine->read(kData, bytes).ok());
+          found.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+          if (machine == &interp) expected = found;
+          EXPECT_TRUE(found == expected) << std::hex << access << " at " << place + offset;
+        }
+      }
+    }
+    EXPECT_GT(jit.statistics().regions, 0u);
+  }
+}
+
 // Arithmetic in a loop, begun with nothing inexact yet, with the usual mode and with another rounding.
 TEST(TranslatedCode, FloatingPointInEveryMode) {
   // fadd d0, d0, d1; fmul d2, d0, d1; fdiv d3, d2, d0; fmul v4.2d, v0.2d, v1.2d; subs; b.ne; hlt
