@@ -65,11 +65,8 @@ struct LinkedCommonMemory {
         return Trap::kNone;
       }
     }
-    T copy;
-    const memory::SlowAccess slow = kvrm_read_slow(links->space, &cache(), address, &copy, sizeof(T));
-    if (slow.trap != Trap::kNone) return memory::memory_trap(cpu, slow.trap, slow.fault_address, Access::kRead);
-    value = copy;
-    return Trap::kNone;
+    LinkedBacking backing{links};
+    return otherwise(backing).load(cpu, address, value);
   }
 
   template <class T>
@@ -84,10 +81,8 @@ struct LinkedCommonMemory {
         return Trap::kNone;
       }
     }
-    const T copy = value;
-    const memory::SlowAccess slow = kvrm_write_slow(links->space, &cache(), address, &copy, sizeof(T));
-    if (slow.trap != Trap::kNone) return memory::memory_trap(cpu, slow.trap, slow.fault_address, Access::kWrite);
-    return Trap::kNone;
+    LinkedBacking backing{links};
+    return otherwise(backing).store(cpu, address, value);
   }
 
   template <class T>
@@ -101,14 +96,8 @@ struct LinkedCommonMemory {
         return Trap::kNone;
       }
     }
-    const T wanted = expected;
-    const T replacement = desired;
-    T seen;
-    const memory::SlowAccess slow =
-        kvrm_exchange_slow(links->space, &cache(), address, &wanted, &replacement, &seen, sizeof(T));
-    if (slow.trap != Trap::kNone) return memory::memory_trap(cpu, slow.trap, slow.fault_address, Access::kWrite);
-    observed = seen;
-    return Trap::kNone;
+    LinkedBacking backing{links};
+    return otherwise(backing).compare_exchange(cpu, address, expected, desired, observed);
   }
 
   KVRM_INLINE void fence() { kvrm_fence_slow(links->space, &cache()); }
@@ -141,6 +130,10 @@ struct LinkedCommonMemory {
     return reinterpret_cast<Piece<T>*>(address + entry.distance);
   }
   KVRM_INLINE memory::TranslationCache& cache() const { return *links->translations; }
+  // As if memory were private: no such page is found, and the slow half does it.
+  KVRM_INLINE memory::Paged<LinkedBacking> otherwise(LinkedBacking& backing) const {
+    return {links->translations, &backing};
+  }
 };
 template <>
 struct LinkedCommonMemory::PieceOf<1> {
