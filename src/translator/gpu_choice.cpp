@@ -23,6 +23,10 @@ PlanLimits part(const GpuLimits& limits, u32 of) {
   return {.blocks = limits.blocks / of, .words = limits.words / of, .once = true};
 }
 
+PlanLimits joined(const GpuLimits& limits) {
+  return {.blocks = limits.blocks * 2, .words = limits.words * 2, .once = true};
+}
+
 bool holds(const PlanBlock& block, u64 address) {
   return address >= block.address && address < block.address + block.words.size() * kWordBytes;
 }
@@ -166,9 +170,10 @@ void GpuChoice::make(const SharedCode& code, u32 number, u64 head, Plan plan) {
   if (const auto region = most_alike(number, plan)) {
     std::vector<u64> heads = heads_of(*region);
     heads.push_back(head);
-    const PlanLimits limits{.blocks = limits_.blocks * 2, .words = limits_.words * 2, .once = true};
+    const PlanLimits limits = joined(limits_);
     Plan both = heads.size() <= kMostWaysIn ? plan_at(code, heads, limits) : Plan();
-    if (!both.blocks.empty() && both.words < limits.words) {
+    if (!both.blocks.empty() && both.words < limits.words &&
+        both.words >= std::max(regions_[*region].plan.words, plan.words)) {
       known_.emplace(Where{number, head}, *region);
       heads_.push_back({head, number, entry, 0, 0, *region, static_cast<u32>(heads.size() - 1)});
       put(*region, code, number, std::move(both));
@@ -210,7 +215,7 @@ std::vector<u64> GpuChoice::heads_of(u32 region) const {
 bool GpuChoice::grow(const SharedCode& code, u32 number, u64 head, u64 place) {
   const u32 region = known_.at({number, head});
   const std::vector<u64> heads = heads_of(region);
-  Plan plan = plan_at(code, heads, part(limits_, 1));
+  Plan plan = plan_at(code, heads, heads.size() > 1 ? joined(limits_) : part(limits_, 1));
   if (plan.words <= regions_[region].plan.words) return false;
   const auto held = [&](const PlanBlock& block) { return holds(block, place); };
   if (std::ranges::none_of(plan.blocks, held)) return false;
@@ -220,6 +225,7 @@ bool GpuChoice::grow(const SharedCode& code, u32 number, u64 head, u64 place) {
 }
 
 void GpuChoice::put(u32 region, const SharedCode& code, u32 number, Plan plan) {
+  std::erase_if(covered_, [&](const auto& word) { return word.second.region == region; });
   for (const PlanBlock& block : plan.blocks) {
     for (u32 i = 0; i < block.words.size(); ++i) covered_[{number, block.address + i * kWordBytes}] = {region, rounds_};
   }

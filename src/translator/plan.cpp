@@ -80,12 +80,16 @@ class Planner {
   Planner(const CodeView& code, const PlanLimits& limits) : code_(code), limits_(limits) {}
 
   Plan run(std::span<const u64> heads) {
-    for (const u64 head : heads) plan_.ways_in.push_back(add_block({head, {}}));
+    for (const u64 head : heads) {
+      const auto known = numbers_.find({head, {}});
+      plan_.ways_in.push_back(known != numbers_.end() ? known->second : add_block({head, {}}));
+    }
     for (std::size_t next = 0; next < places_.size(); ++next) fill(static_cast<u32>(next));
     for (const u32 block : plan_.ways_in) {
       if (plan_.blocks[block].words.empty()) return {};
     }
     for (const Call& call : calls_) add_returns(call);
+    if (limits_.once) drop_unreached();
     mark_loop_heads();
     return std::move(plan_);
   }
@@ -93,7 +97,8 @@ class Planner {
  private:
   // From a block to a function, and where it returns to.
   struct Call {
-    u32 block, function, back;
+    u32 block, function;
+    std::optional<u32> back;  // none: that is left out
   };
 
   std::optional<u32> block_at(const Place& place) {
@@ -210,7 +215,7 @@ class Planner {
           add_edge(number, target, {});
           const auto function = plan_.blocks[last_part(number)].edges.back().block;
           const auto back = function ? block_at({behind, {}}) : std::nullopt;
-          if (back) calls_.push_back({last_part(number), *function, *back});
+          if (function) calls_.push_back({last_part(number), *function, back});
           return;
         }
         // Too deep: go on as if the outermost caller were forgotten.
@@ -224,6 +229,7 @@ class Planner {
 
   // Wherever the function that is called returns, it may return behind this call.
   void add_returns(const Call& call) {
+    if (!call.back) return;
     std::set<u32> seen;
     std::vector<u32> open{call.function};
     while (!open.empty()) {
@@ -233,9 +239,9 @@ class Planner {
       PlanBlock& block = plan_.blocks[number];
       const auto inner = std::ranges::find(calls_, number, &Call::block);
       if (inner != calls_.end()) {
-        open.push_back(inner->back);
+        if (inner->back) open.push_back(*inner->back);
       } else if (!block.rows.empty() && isa::facts(block.rows.back()).flow == isa::Flow::kReturn) {
-        const PlanBlock::Edge edge{plan_.blocks[call.back].address, call.back};
+        const PlanBlock::Edge edge{plan_.blocks[*call.back].address, call.back};
         if (std::ranges::find(block.edges, edge.block, &PlanBlock::Edge::block) == block.edges.end())
           block.edges.push_back(edge);
       } else if (!block.may_go_elsewhere) {
@@ -244,6 +250,40 @@ class Planner {
         }
       }
     }
+  }
+
+  // What is behind a call from which nobody comes back, and what only that leads to.
+  void drop_unreached() {
+    std::vector<u32> open = plan_.ways_in;
+    std::vector<std::optional<u32>> numbers(plan_.blocks.size());
+    std::vector<PlanBlock> reached;
+    std::vector<bool> found(plan_.blocks.size());
+    for (const u32 block : open) found[block] = true;
+    while (!open.empty()) {
+      const u32 block = open.back();
+      open.pop_back();
+      for (const PlanBlock::Edge& edge : plan_.blocks[block].edges) {
+        if (!edge.block || found[*edge.block]) continue;
+        found[*edge.block] = true;
+        open.push_back(*edge.block);
+      }
+    }
+    plan_.words = 0;
+    plan_.usual_float = false;
+    for (u32 block = 0; block < plan_.blocks.size(); ++block) {
+      if (!found[block]) continue;
+      numbers[block] = static_cast<u32>(reached.size());
+      reached.push_back(std::move(plan_.blocks[block]));
+      plan_.words += static_cast<u32>(reached.back().words.size());
+      plan_.usual_float |= code_.usual_float && std::ranges::any_of(reached.back().rows, is_float);
+    }
+    for (PlanBlock& block : reached) {
+      for (PlanBlock::Edge& edge : block.edges) {
+        if (edge.block) edge.block = numbers[*edge.block];
+      }
+    }
+    for (u32& block : plan_.ways_in) block = *numbers[block];
+    plan_.blocks = std::move(reached);
   }
 
   // Every cycle of the plan must hold a loop head: there the budget is looked at. So is every way in.

@@ -219,11 +219,18 @@ TEST(ChoiceOfHeads, AWayOutIntoTheSameRegion) {
 }
 
 TEST(ChoiceOfHeads, ARegionTakesInNoMoreThanItMayHold) {
-  Choosing choosing(nops(100) + Words{b(-100)}, {.words = 30});
-  EXPECT_TRUE(choosing.found(50).choose());
-  EXPECT_TRUE(choosing.found(20).choose());
-  EXPECT_TRUE(choosing.found(99).choose());
-  for (u32 i = 0; i < choosing.regions().back(); ++i) EXPECT_LE(choosing.words_of(i), 60u);
+  Choosing joined(nops(70) + Words{hlt(0)}, {.words = 30});
+  EXPECT_TRUE(joined.found(50).choose());
+  EXPECT_TRUE(joined.found(30).choose());
+  EXPECT_EQ(joined.regions(), (Indexes{0, 0})) << "a third of it is there";
+  EXPECT_EQ(joined.words_of(0), 40u);
+  EXPECT_TRUE(joined.found(5).choose());
+  EXPECT_EQ(joined.regions(), (Indexes{0, 0, 1})) << "a sixth of it is there";
+  Choosing apart(nops(100) + Words{hlt(0)}, {.words = 30});
+  EXPECT_TRUE(apart.found(50).choose());
+  EXPECT_TRUE(apart.found(40).choose());
+  EXPECT_EQ(apart.regions(), (Indexes{0, 1})) << "together they would be twice as long as one may be";
+  for (const u32 region : {0u, 1u}) EXPECT_EQ(apart.words_of(region), 30u);
 }
 
 TEST(ChoiceOfHeads, AShortWayOutIsNotWorthIt) {

@@ -323,7 +323,10 @@ TEST(TranslatedCode, AccessesToCommonMemory) {
     // Twice: the second time the page is known.
     const Words words = {access, access, hlt(0)};
     Machine interp = make_common(Engine::kInterpreter, words), jit = make_common(Engine::kJit, words);
-    for (const std::uint64_t place : {std::uint64_t{0x800}, std::uint64_t{0xfc0}, std::uint64_t{0x1fc0}}) {
+    // In a page, at the ends of pages, with a tag above the address, and in the page of the code, which may be written.
+    const std::uint64_t tagged = std::uint64_t{0xab} << 56, in_code = kCode + 0x100 - kData;
+    for (const std::uint64_t place :
+         {std::uint64_t{0x800}, std::uint64_t{0xfc0}, std::uint64_t{0x1fc0}, tagged + 0x20, in_code}) {
       for (std::uint64_t offset = 0; offset < 0x50; ++offset) {
         std::string expected;
         for (Machine* machine : {&interp, &jit}) {
@@ -345,8 +348,12 @@ TEST(TranslatedCode, AccessesToCommonMemory) {
             found += " " + std::to_string(registers.x[i]) + " " + std::to_string(registers.v[i].lo) + " " +
                      std::to_string(registers.v[i].hi);
           }
-          ASSERT_TRUE(machine->read(kData, bytes).ok());
-          found.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+          for (const std::uint64_t from : {kData, kCode}) {
+            ASSERT_TRUE(machine->read(from, std::span(bytes).first(0x1000)).ok());
+            found.append(reinterpret_cast<const char*>(bytes.data()), 0x1000);
+          }
+          ASSERT_TRUE(machine->read(kData + 0x1000, std::span(bytes).first(0x1000)).ok());
+          found.append(reinterpret_cast<const char*>(bytes.data()), 0x1000);
           if (machine == &interp) expected = found;
           EXPECT_TRUE(found == expected) << std::hex << access << " at " << place + offset;
         }

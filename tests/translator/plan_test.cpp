@@ -97,11 +97,20 @@ TEST(PlanWithoutRepetition, AFunctionReturnsToWhoeverCalledIt) {
 }
 
 TEST(PlanWithoutRepetition, FunctionsThatCallFunctionsAndThemselves) {
-  // 0: bl 3; 1: nop; 2: b 0; 3: bl 6; 4: bl 3; 5: ret; 6: ret
-  const Plan plan = plan_once({bl(3), kNop, b(-2), bl(3), bl(-1), kRet, kRet}, {0});
-  EXPECT_EQ(plan.words, 7u);
-  EXPECT_EQ(targets(block_at(plan, 5)), (std::set<u64>{1, 5})) << "to both who call 3";
-  EXPECT_EQ(targets(block_at(plan, 6)), std::set<u64>{4}) << "to who calls 6";
+  // 0: bl 3; 1: nop; 2: b 0; 3: bl 7; 4: b.ne 6; 5: bl 3; 6: ret; 7: ret
+  const Plan plan = plan_once({bl(3), kNop, b(-2), bl(4), b_ne(2), bl(-2), kRet, kRet}, {0});
+  EXPECT_EQ(plan.words, 8u);
+  EXPECT_EQ(targets(block_at(plan, 6)), (std::set<u64>{1, 6})) << "to both who call 3";
+  EXPECT_EQ(targets(block_at(plan, 7)), std::set<u64>{4}) << "to who calls 7";
+}
+
+TEST(PlanWithoutRepetition, NothingIsBehindACallFromWhichNobodyReturns) {
+  // 0: bl 4; 1: nop; 2: nop; 3: hlt; 4: nop; 5: br x17
+  const Plan plan = plan_once({bl(4), kNop, kNop, hlt(0), kNop, 0xd61f0220}, {0});
+  EXPECT_EQ(plan.words, 3u);
+  EXPECT_EQ(plan.until(), kCode + 6 * 4);
+  const Plan known = plan_once({bl(4), kNop, kNop, hlt(0), kNop, 0xd61f0220}, {0, 1});
+  EXPECT_EQ(known.words, 5u) << "unless somebody begins there";
 }
 
 TEST(PlanWithoutRepetition, SeveralWaysIn) {

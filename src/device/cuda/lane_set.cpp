@@ -310,6 +310,8 @@ Result<void> LaneSet::decode(bool again) {
 }
 
 Result<void> LaneSet::take_regions(GpuPointer gpu, std::span<const Region> regions) {
+  // Without room for it the lanes go on as they are.
+  if (!grow(plain_, decoded_.size(), "the decoded programs")) return {};
   std::vector<interpreter::LaneRegion> list;
   for (const Region& region : regions) {
     const u64 code = region.function < gpu->regions.size() ? gpu->regions[region.function] : 0;
@@ -317,7 +319,6 @@ Result<void> LaneSet::take_regions(GpuPointer gpu, std::span<const Region> regio
       list.push_back({code, region.start, region.words, region.entry, region.from, region.until, region.way_in});
   }
   if (auto done = put(regions_, list, "the translated regions"); !done) return done;
-  if (auto done = grow(plain_, decoded_.size(), "the decoded programs"); !done) return done;
   region_count_ = static_cast<u32>(list.size());
   gpu_ = std::move(gpu);
   return decode(true);

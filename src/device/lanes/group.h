@@ -31,7 +31,7 @@ inline void decode_image_word(const Launch& launch, u64 index) {
   interpreter::store_entry(&launch.decoded[index], decode_word(launch, word, index * 4));
 }
 
-// Once all words are decoded, and before it is known how far each runs straight on.
+// Once the word is decoded, and before regions take the places of words.
 inline void copy_plain_word(const Launch& launch, u64 index) {
   if (launch.regions) interpreter::store_entry(&launch.plain[index], interpreter::load_entry(&launch.decoded[index]));
 }
@@ -206,7 +206,11 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
               const interpreter::LaneRegion* region = nullptr;
               if (begins_region(code + at)) {
                 region = find_region(launch, window, code + at, choice);
-                if (!region) code = launch.plain + (window.entries - launch.decoded);
+                // All or none: the same words may be seen at other addresses.
+                if (together.any(region == nullptr)) {
+                  region = nullptr;
+                  code = launch.plain + (window.entries - launch.decoded);
+                }
               }
               if (region) {
                 const interpreter::RegionEnd done = home.run_region(*region, room);
