@@ -31,34 +31,20 @@ bool holds(const PlanBlock& block, u64 address) {
   return address >= block.address && address < block.address + block.words.size() * kWordBytes;
 }
 
-// What is reached from the first block, or from where it is reached.
-std::vector<bool> connected(const Plan& plan, bool forward) {
-  std::vector<bool> found(plan.blocks.size());
-  found[0] = true;
-  for (bool more = true; more;) {
-    more = false;
-    for (u32 from = 0; from < plan.blocks.size(); ++from) {
-      for (const PlanBlock::Edge& edge : plan.blocks[from].edges) {
-        if (!edge.block) continue;
-        const u32 known = forward ? from : *edge.block, next = forward ? *edge.block : from;
-        if (found[known] && !found[next]) found[next] = more = true;
-      }
-    }
-  }
-  return found;
-}
+// Whether the first block can be reached from a block.
+bool leads_to_first(const Plan& plan, u32 block) { return reached_from(plan, {block})[0]; }
 
 // The head of the innermost loop around the first word of the plan, none if it is in no loop.
 std::optional<u64> loop_around(const Plan& plan) {
   const u64 place = plan.blocks.front().address;
-  const std::vector<bool> before = connected(plan, false), behind = connected(plan, true);
+  const std::vector<bool> behind = reached_from(plan, {0});
   std::optional<u64> head;
   for (u32 from = 0; from < plan.blocks.size(); ++from) {
     const PlanBlock& last = plan.blocks[from];
     for (const PlanBlock::Edge& edge : last.edges) {
-      if (!edge.block || !behind[from] || !before[*edge.block]) continue;
+      if (!edge.block || !behind[from]) continue;
       const bool is_around = edge.target <= place && last.address + last.words.size() * kWordBytes > place;
-      if (is_around && (!head || edge.target > *head)) head = edge.target;
+      if (is_around && (!head || edge.target > *head) && leads_to_first(plan, *edge.block)) head = edge.target;
     }
   }
   return head;

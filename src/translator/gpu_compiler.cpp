@@ -1,11 +1,9 @@
 #include "translator/gpu_compiler.h"
 
 #include <llvm/ADT/SmallVector.h>
-#include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Linker/Linker.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
@@ -144,19 +142,12 @@ class Workshop {
       if (!function) return {};
       llvm::Function::Create(function->getFunctionType(), llvm::GlobalValue::ExternalLinkage, name, module);
     }
-    auto rows = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(gpu_rows_bitcode(), "rows"), library_->context());
-    if (!rows) {
-      llvm::consumeError(rows.takeError());
-      return {};
-    }
-    if (llvm::Linker::linkModules(module, std::move(*rows), llvm::Linker::LinkOnlyNeeded)) return {};
-    for (llvm::Function& function : module) {
-      if (function.isDeclaration()) continue;
-      const bool is_named = names.contains(function.getName().str());
-      function.setComdat(nullptr);
-      function.setLinkage(is_named ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
+    if (!define_called(module, gpu_rows_bitcode())) return {};
+    for (const std::string& name : names) {
+      llvm::Function* function = module.getFunction(name);
+      function->setLinkage(llvm::GlobalValue::ExternalLinkage);
       // The kernel has functions of the same names, for a state that looks otherwise.
-      if (is_named) function.setName(name_of_called(function.getName().str()));
+      function->setName(name_of_called(name));
     }
     return emitted(module);
   }

@@ -1,7 +1,10 @@
 #include "translator/library.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
+
+#include <set>
 
 #include "isa/a64_names.h"
 
@@ -27,6 +30,25 @@ llvm::Function* Library::row(isa::Row row) {
     return nullptr;
   }
   return function;
+}
+
+bool define_called(llvm::Module& module, llvm::StringRef bitcode) {
+  std::set<const llvm::Function*> own;
+  for (const llvm::Function& function : module) {
+    if (!function.isDeclaration()) own.insert(&function);
+  }
+  auto rows = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode, "rows"), module.getContext());
+  if (!rows) {
+    llvm::consumeError(rows.takeError());
+    return false;
+  }
+  if (llvm::Linker::linkModules(module, std::move(*rows), llvm::Linker::LinkOnlyNeeded)) return false;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || own.contains(&function)) continue;
+    function.setComdat(nullptr);
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+  return true;
 }
 
 }  // namespace kvrm::translator

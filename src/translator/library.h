@@ -29,4 +29,7 @@ class Library {
   std::unique_ptr<llvm::Module> module_;
 };
 
+// Brings into a module, from the library's bitcode, the functions it calls, as its own. False if that failed.
+bool define_called(llvm::Module& module, llvm::StringRef bitcode);
+
 }  // namespace kvrm::translator

@@ -254,20 +254,9 @@ class Planner {
 
   // What is behind a call from which nobody comes back, and what only that leads to.
   void drop_unreached() {
-    std::vector<u32> open = plan_.ways_in;
+    const std::vector<bool> found = reached_from(plan_, plan_.ways_in);
     std::vector<std::optional<u32>> numbers(plan_.blocks.size());
     std::vector<PlanBlock> reached;
-    std::vector<bool> found(plan_.blocks.size());
-    for (const u32 block : open) found[block] = true;
-    while (!open.empty()) {
-      const u32 block = open.back();
-      open.pop_back();
-      for (const PlanBlock::Edge& edge : plan_.blocks[block].edges) {
-        if (!edge.block || found[*edge.block]) continue;
-        found[*edge.block] = true;
-        open.push_back(*edge.block);
-      }
-    }
     plan_.words = 0;
     plan_.usual_float = false;
     for (u32 block = 0; block < plan_.blocks.size(); ++block) {
@@ -337,6 +326,20 @@ u64 Plan::until() const {
   u64 most = 0;
   for (const PlanBlock& block : blocks) most = std::max(most, block.address + block.words.size() * sizeof(u32));
   return most;
+}
+
+std::vector<bool> reached_from(const Plan& plan, std::vector<u32> blocks, std::optional<u32> barred) {
+  std::vector<bool> reached(plan.blocks.size());
+  while (!blocks.empty()) {
+    const u32 block = blocks.back();
+    blocks.pop_back();
+    if (reached[block] || block == barred) continue;
+    reached[block] = true;
+    for (const PlanBlock::Edge& edge : plan.blocks[block].edges) {
+      if (edge.block) blocks.push_back(*edge.block);
+    }
+  }
+  return reached;
 }
 
 Plan make_plan(std::span<const u64> heads, const CodeView& code, const PlanLimits& limits) {

@@ -59,6 +59,9 @@ struct CodeView {
   bool usual_float = false;
 };
 
+// Which blocks can be reached from these, themselves included; not through `barred`.
+std::vector<bool> reached_from(const Plan& plan, std::vector<u32> blocks, std::optional<u32> barred = std::nullopt);
+
 // A plan without blocks: nothing at one of the heads can be translated.
 Plan make_plan(std::span<const u64> heads, const CodeView& code, const PlanLimits& limits);
 Plan make_plan(u64 head, const CodeView& code, const PlanLimits& limits);

@@ -18,18 +18,7 @@ std::vector<std::vector<u32>> predecessors(const Plan& plan) {
 
 // Which blocks can only be reached through a given one: whatever is not reached without it.
 std::vector<bool> dominated_by(const Plan& plan, u32 head) {
-  std::vector<bool> reached(plan.blocks.size());
-  std::vector<u32> open = plan.ways_in;
-  std::erase(open, head);
-  while (!open.empty()) {
-    const u32 block = open.back();
-    open.pop_back();
-    if (reached[block]) continue;
-    reached[block] = true;
-    for (const PlanBlock::Edge& edge : plan.blocks[block].edges) {
-      if (edge.block && *edge.block != head) open.push_back(*edge.block);
-    }
-  }
+  std::vector<bool> reached = reached_from(plan, plan.ways_in, head);
   reached.flip();
   return reached;
 }

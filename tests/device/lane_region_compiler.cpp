@@ -1,10 +1,8 @@
 #include "lane_region_compiler.h"
 
-#include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LegacyPassManager.h>
-#include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -60,14 +58,7 @@ u64 LaneRegionCompiler::compile(const translator::Plan& given, bool alone) {
   translator::optimise(*region, *parts_->target);
   translator::GpuFrame::finish(*region);
   auto module = translator::extract(*parts_->library, region);
-  // What it calls.
-  auto rows = check(llvm::getLazyBitcodeModule(parts_->bitcode->getMemBufferRef(), module->getContext()));
-  if (llvm::Linker::linkModules(*module, std::move(rows), llvm::Linker::LinkOnlyNeeded)) return 0;
-  for (llvm::Function& function : *module) {
-    if (function.isDeclaration() || &function == region) continue;
-    function.setComdat(nullptr);
-    function.setLinkage(llvm::GlobalValue::InternalLinkage);
-  }
+  if (!translator::define_called(*module, parts_->bitcode->getBuffer())) return 0;
   // C++ returns a pair of numbers in one register.
   llvm::IRBuilder<> builder(module->getContext());
   auto* number = builder.getInt32Ty();

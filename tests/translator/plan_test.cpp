@@ -13,28 +13,28 @@ namespace {
 
 using namespace test;
 
-Plan plan_of(
-    const Words& words, const PlanLimits& limits = {}, std::function<bool(u64)> follow = [](u64) { return true; }) {
-  CodeView view;
-  view.word = [&](u64 address) -> std::optional<u32> {
-    const u64 index = (address - kCode) / 4;
-    return index < words.size() ? std::optional(words[index]) : std::nullopt;
-  };
-  view.follow = std::move(follow);
-  return make_plan(kCode, view, limits);
-}
-
-// With heads at these words, and no code twice.
-Plan plan_once(const Words& words, const std::vector<u32>& heads, u32 most_words = 256) {
+CodeView view_of(const Words& words) {
   CodeView view;
   view.word = [&](u64 address) -> std::optional<u32> {
     const u64 index = (address - kCode) / 4;
     return index < words.size() ? std::optional(words[index]) : std::nullopt;
   };
   view.follow = [](u64) { return true; };
+  return view;
+}
+
+Plan plan_of(
+    const Words& words, const PlanLimits& limits = {}, std::function<bool(u64)> follow = [](u64) { return true; }) {
+  CodeView view = view_of(words);
+  view.follow = std::move(follow);
+  return make_plan(kCode, view, limits);
+}
+
+// With heads at these words, and no code twice.
+Plan plan_once(const Words& words, const std::vector<u32>& heads, u32 most_words = 256) {
   std::vector<u64> addresses;
   for (const u32 head : heads) addresses.push_back(kCode + head * 4);
-  const Plan plan = make_plan(addresses, view, {.words = most_words, .once = true});
+  const Plan plan = make_plan(addresses, view_of(words), {.words = most_words, .once = true});
   std::set<u64> seen;
   for (const PlanBlock& block : plan.blocks) {
     EXPECT_EQ(block.words.size(), block.rows.size());

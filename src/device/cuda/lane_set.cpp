@@ -442,16 +442,20 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   for (const Counter which : {kNextJob, kNextFinished}) {
     if (auto done = upload(counters_.address() + which * kCounterBytes, &zero, sizeof(zero)); !done) return done;
   }
-  lanes::Launch launch = describe();
-  launch.budget = run.budget;
-  launch.meet = run.meet;
-  launch.turn = run.slice.turn;
-  if (!run.slice.counts) launch.heat = nullptr;
-  launch.raw_calls = run.raw_calls;
   if (!run.orders.empty()) {
-    launch.orders = reinterpret_cast<const lanes::Order*>(orders_.address());
     if (auto done = upload(orders_.address(), run.orders.data(), run.orders.size_bytes()); !done) return done;
   }
+  const auto describe_for = [&](const Slice& slice) {
+    lanes::Launch launch = describe();
+    launch.budget = run.budget;
+    launch.meet = run.meet;
+    launch.turn = slice.turn;
+    if (!slice.counts) launch.heat = nullptr;
+    launch.raw_calls = run.raw_calls;
+    if (!run.orders.empty()) launch.orders = reinterpret_cast<const lanes::Order*>(orders_.address());
+    return launch;
+  };
+  lanes::Launch launch = describe_for(run.slice);
   if (auto done = tell(launch); !done) return done;
 
   // Few lanes spread over the multiprocessors, many fill them.
@@ -479,12 +483,7 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
       ran = next ? Result<void>() : next.error();
       if (!ran) break;
       slice = next->time;
-      launch.turn = next->turn;
-      const lanes::Launch now = describe();
-      launch.plain = now.plain;
-      launch.regions = now.regions;
-      launch.region_count = now.region_count;
-      launch.heat = next->counts ? now.heat : nullptr;
+      launch = describe_for(*next);  // there may be new regions
     }
     launch.resume = 1;
     ran = tell(launch);
