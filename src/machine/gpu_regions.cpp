@@ -23,7 +23,7 @@ constexpr u32 kLongTurn = 1u << 14;
 class GpuTarget final : public RegionTarget {
  public:
   GpuTarget(GpuPointer gpu, LaneSet& set) : gpu_(std::move(gpu)), set_(set) {}
-  bool alone() const override { return set_.alone(); }
+  translator::LaneKind kind() const override { return {.alone = set_.alone(), .common = set_.common()}; }
   Result<std::vector<u32>> heat() override { return set_.heat(); }
   Result<bool> usual_float() override { return set_.usual_float(); }
   Result<std::vector<std::byte>> link(const std::string& ptx) override { return gpu_->link(ptx); }
@@ -63,7 +63,6 @@ u64 regions_of(std::span<const translator::GpuHead> heads) {
 std::string reason_not_to(const Options& options, const Dispatching& dispatching, const device::cuda::Gpu& gpu) {
   const char* told = std::getenv("KVRM_GPU_JIT");
   if (told && std::string_view(told) == "0") return "KVRM_GPU_JIT=0 turns the translator off";
-  if (options.common_memory) return "lanes that share one memory are interpreted on a GPU";
   if (dispatching.every()) return "every instruction is to be routed anew";
   if (dispatching.mode() == dispatch::Mode::kNeural && options.unverified) {
     return "code is not translated as an unverified network says";
@@ -131,7 +130,7 @@ std::string GpuRegions::key_now() const {
             neural::sha256(std::as_bytes(part.words)) + " ";
   }
   return settings_.key + " code " + code + " counts " + std::to_string(counts_) +
-         (target_->alone() ? " alone" : " together");
+         (target_->kind().alone ? " alone" : " together") + (target_->kind().common ? " common" : "");
 }
 
 Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector<translator::SharedCode> codes,
@@ -241,7 +240,7 @@ Result<void> GpuRegions::look() {
 }
 
 Result<void> GpuRegions::make() {
-  translator::GpuTranslation made = timed(seconds_, [&] { return translator_->translate(target_->alone()); });
+  translator::GpuTranslation made = timed(seconds_, [&] { return translator_->translate(target_->kind()); });
   if (made.ptx.empty()) {
     fail("the translator failed");
     return {};

@@ -23,7 +23,7 @@ namespace kvrm {
 class RegionTarget {
  public:
   virtual ~RegionTarget() = default;
-  virtual bool alone() const = 0;
+  virtual translator::LaneKind kind() const = 0;
   // How often lanes were found at each word since the last time.
   virtual Result<std::vector<u32>> heat() = 0;
   // Whether FPCR is zero and inexact sticky in most lanes.

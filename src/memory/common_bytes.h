@@ -13,6 +13,57 @@ namespace kvrm::memory {
 
 inline constexpr u32 kCommonLocks = 4096;
 
+// An access of a known size in place, where nothing is locked: one aligned piece, or several of 8 bytes.
+namespace detail {
+template <u32 kSize>
+struct PieceOf {
+  using Type = u64;
+};
+template <>
+struct PieceOf<1> {
+  using Type = u8;
+};
+template <>
+struct PieceOf<2> {
+  using Type = u16;
+};
+template <>
+struct PieceOf<4> {
+  using Type = u32;
+};
+}  // namespace detail
+
+template <class T>
+struct CommonPieces {
+  using Piece = typename detail::PieceOf<sizeof(T)>::Type;
+  static constexpr u32 kCount = sizeof(T) % sizeof(Piece) == 0 ? sizeof(T) / sizeof(Piece) : 0;  // 0: not such a size
+
+  static KVRM_INLINE T load(const u8* at) {
+    All all;
+#pragma GCC unroll 8
+    for (u32 i = 0; i < kCount; ++i)
+      all.of[i] = sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const Piece*>(at) + i);
+    return __builtin_bit_cast(T, all);
+  }
+  static KVRM_INLINE void store(u8* at, const T& value) {
+    const auto all = __builtin_bit_cast(All, value);
+#pragma GCC unroll 8
+    for (u32 i = 0; i < kCount; ++i)
+      sync::store<sync::kRelaxed, sync::kDevice>(reinterpret_cast<Piece*>(at) + i, all.of[i]);
+  }
+  // Where there is one piece.
+  static KVRM_INLINE T compare_exchange(u8* at, const T& expected, const T& desired) {
+    const Piece seen = sync::compare_exchange<sync::kAcqRel, sync::kDevice>(
+        reinterpret_cast<Piece*>(at), __builtin_bit_cast(Piece, expected), __builtin_bit_cast(Piece, desired));
+    return __builtin_bit_cast(T, seen);
+  }
+
+ private:
+  struct All {
+    Piece of[kCount == 0 ? 1 : kCount];
+  };
+};
+
 class CommonBytes {
  public:
   // kCommonLocks words that begin as zeros; null where sync::kHasExchange16 holds.

@@ -48,6 +48,7 @@ struct LaneWorld {
   u32 group_shift;  // log2 of the lanes in a group
   u32 directory_slots;  // of a group, a power of two
   u32 common;  // all lanes see and write the same pages: fences are needed, and no lane changes its map
+  u32 common_code_written;  // somebody has written to common code that no lane can write: it is not what was decoded
   u32* common_locks;  // where the device cannot exchange 16 bytes at once (memory/common_bytes.h); otherwise null
 };
 
@@ -76,7 +77,9 @@ struct LaneSpace {
   LaneWatch watch;
 };
 
-// Where a page is. Tags are page addresses; bit 0: not for reading, bit 1: not for writing.
+// Where a page is. Tags are page addresses with bits for what the page is not for. Common pages are for neither of the
+// first two: who knows how to access them looks at the others. A lane has pages of one kind only.
+inline constexpr u64 kNoRead = 1, kNoWrite = 2, kNoCommonRead = 4, kNoCommonWrite = 8;
 struct LaneTranslation {
   u64 tag;
   u64 page;  // as in an entry, without flags
@@ -244,11 +247,11 @@ struct ProbeRecent {
 
   template <class T>
   KVRM_INLINE Trap load(Cpu& cpu, u64 at, T&) {
-    return look<T>(cpu, at, Access::kRead, 1);
+    return look<T>(cpu, at, Access::kRead, kNoRead);
   }
   template <class T>
   KVRM_INLINE Trap store(Cpu& cpu, u64 at, const T&) {
-    return look<T>(cpu, at, Access::kWrite, 2);
+    return look<T>(cpu, at, Access::kWrite, kNoWrite);
   }
 
  private:
@@ -416,6 +419,7 @@ class LaneMemory {
   void drop_pages(u64 address, u64 size);
   bool copy_pages(u64 from, u64 size, u64 to);
   void note_private(u64 address);
+  void know_page(u64 address, u64 not_for, u64 page);
   KVRM_COLD inline void note_write(u64 address, u64 size);
   void map_changed();
   void read_page(u64 entry, u64 offset, u8* to, u64 count) const;

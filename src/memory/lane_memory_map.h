@@ -193,8 +193,16 @@ LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
     if (!area) return {Trap::kUnmapped, 0, 0};
     entry = untouched_entry(*area, address);
     if (!(entry & u64{static_cast<u32>(access)} << kEntryPermissionShift)) return {Trap::kPermission, 0, 0};
-    // A common page is always what its area says: no lane keeps a note of it.
-    if (entry & kEntryCommon) return {Trap::kNone, entry & kEntryAddress, entry};
+    // A common page is always what its area says: no lane keeps a note of it in its tables.
+    if (entry & kEntryCommon) {
+      if (access != Access::kExecute && !space_->world->common_locks) {
+        know_page(
+            address,
+            kNoRead | kNoWrite | (entry & kEntryRead ? 0 : kNoCommonRead) | (entry & kEntryWrite ? 0 : kNoCommonWrite),
+            entry & kEntryAddress);
+      }
+      return {Trap::kNone, entry & kEntryAddress, entry};
+    }
     slot = find_slot(address >> kPageShift, true);
     if (!slot.entry) return {Trap::kOutOfMemory, 0, 0};
     *slot.entry = entry;
@@ -206,15 +214,18 @@ LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
     entry = *slot.entry;
   }
   const u64 page = entry & kEntryAddress;
-  u64 tag = address & kTagMask;
-  if (!(entry & kEntryRead)) tag |= 1;
-  if ((entry & (kEntryPrivate | kEntryWrite | kEntryWatched)) != (kEntryPrivate | kEntryWrite)) tag |= 2;
+  const bool writable = (entry & (kEntryPrivate | kEntryWrite | kEntryWatched)) == (kEntryPrivate | kEntryWrite);
   // A fetch must not push out the page that the instruction is about to access: that instruction would never get done.
   if (access != Access::kExecute) {
-    pages_->recent_slot(address) = {tag, page};
-    pages_->far_slot(address) = {pages_->far_tag(tag), page};
+    know_page(address, (entry & kEntryRead ? 0 : kNoRead) | (writable ? 0 : kNoWrite), page);
   }
   return {Trap::kNone, page, entry};
+}
+
+inline void LaneMemory::know_page(u64 address, u64 not_for, u64 page) {
+  const u64 tag = (address & kTagMask) | not_for;
+  pages_->recent_slot(address) = {tag, page};
+  pages_->far_slot(address) = {pages_->far_tag(tag), page};
 }
 
 // Shared bytes that are no longer all an area shows: code there must not be run from the shared decoded words.
@@ -226,7 +237,7 @@ inline void LaneMemory::note_private(u64 address) {
 void LaneMemory::watch(u64 address) {
   *find_slot(address >> kPageShift, false).entry |= kEntryWatched;
   const auto forbid_writing = [&](LaneTranslation& known) {
-    if (((known.tag ^ address) & kTagMask) == 0) known.tag |= 2;
+    if (((known.tag ^ address) & kTagMask) == 0) known.tag |= kNoWrite;
   };
   forbid_writing(pages_->recent_slot(address));
   forbid_writing(pages_->far_slot(address));
@@ -368,7 +379,10 @@ bool LaneMemory::poke(u64 address, const void* from, u64 size) {
   for (u64 done = 0; done < size;) {
     const u64 at = (address + done) & kUntagged;
     u64 entry = untouched_entry(*space_->areas.find(at), at);
-    if (!(entry & kEntryCommon)) {
+    if (entry & kEntryCommon) {
+      if ((entry & (kEntryExecute | kEntryWrite)) == kEntryExecute)
+        sync::store<sync::kRelaxed, sync::kDevice>(&space_->world->common_code_written, 1u);
+    } else {
       const Slot slot = find_slot(at >> kPageShift, true);
       if (!slot.entry) return false;
       if (!(*slot.entry & kEntryPresent)) *slot.entry = entry;

@@ -106,10 +106,10 @@ class Workshop {
     return shop->library_ ? std::move(shop) : nullptr;
   }
 
-  Piece region(const GpuRegion& region, bool alone) {
+  Piece region(const GpuRegion& region, LaneKind kind) {
     Plan plan = region.plan;
     if (plan.words <= kMostToUnroll) unroll_loops(plan, {});
-    GpuFrame frame(plan, alone);
+    GpuFrame frame(plan, kind);
     llvm::Function* function = stitch(*library_, frame, plan, region.name);
     if (!function) return {};
     optimise(*function, *target_);
@@ -128,7 +128,7 @@ class Workshop {
     replace_all(piece.text, ".extern .func", ".visible .func");
     split_signed_fields(piece.text);
     // A lane that is alone takes every branch together with all lanes there are. LLVM has no way to say it.
-    if (alone) replace_all(piece.text, " bra \t", " bra.uni \t");
+    if (kind.alone) replace_all(piece.text, " bra \t", " bra.uni \t");
     return piece;
   }
 
@@ -176,13 +176,15 @@ class Workshop {
 struct GpuCompiler::Parts {
   std::vector<std::unique_ptr<Workshop>> shops;
   // What was made before: regions by name, what they were made from and how; and the functions they call.
-  using Key = std::tuple<std::string, u64, bool>;
+  using Key = std::tuple<std::string, u64, LaneKind>;
   std::map<Key, Piece> pieces;
   std::map<std::set<std::string>, std::string> called;
 
-  static Key key_of(const GpuRegion& region, bool alone) { return {region.name, Source::of(region.plan).hash, alone}; }
+  static Key key_of(const GpuRegion& region, LaneKind kind) {
+    return {region.name, Source::of(region.plan).hash, kind};
+  }
 
-  void make(std::span<const GpuRegion* const> regions, bool alone) {
+  void make(std::span<const GpuRegion* const> regions, LaneKind kind) {
     constexpr std::size_t kMostThreads = 16;
     const std::size_t threads =
         std::min({regions.size(), kMostThreads, std::size_t{std::max(1u, std::thread::hardware_concurrency())}});
@@ -195,13 +197,13 @@ struct GpuCompiler::Parts {
     std::vector<Piece> made(regions.size());
     std::atomic<std::size_t> next = 0;
     const auto work = [&](Workshop& shop) {
-      for (std::size_t i = next++; i < regions.size(); i = next++) made[i] = shop.region(*regions[i], alone);
+      for (std::size_t i = next++; i < regions.size(); i = next++) made[i] = shop.region(*regions[i], kind);
     };
     std::vector<std::thread> others;
     for (std::size_t i = 1; i < std::min(threads, shops.size()); ++i) others.emplace_back(work, std::ref(*shops[i]));
     work(*shops[0]);
     for (std::thread& other : others) other.join();
-    for (std::size_t i = 0; i < regions.size(); ++i) pieces[key_of(*regions[i], alone)] = std::move(made[i]);
+    for (std::size_t i = 0; i < regions.size(); ++i) pieces[key_of(*regions[i], kind)] = std::move(made[i]);
   }
 };
 
@@ -215,19 +217,19 @@ std::unique_ptr<GpuCompiler> GpuCompiler::create(std::string& error) {
   return std::unique_ptr<GpuCompiler>(new GpuCompiler(std::move(parts)));
 }
 
-GpuCode GpuCompiler::compile(std::span<const GpuRegion> regions, bool alone) {
+GpuCode GpuCompiler::compile(std::span<const GpuRegion> regions, LaneKind kind) {
   std::vector<const GpuRegion*> missing;
   for (const GpuRegion& region : regions) {
-    if (!parts_->pieces.contains(Parts::key_of(region, alone))) missing.push_back(&region);
+    if (!parts_->pieces.contains(Parts::key_of(region, kind))) missing.push_back(&region);
   }
-  if (!missing.empty()) parts_->make(missing, alone);
+  if (!missing.empty()) parts_->make(missing, kind);
 
   GpuCode code;
   code.ptx = kHeader;
   std::set<std::string> calls;
   std::string table;
   for (const GpuRegion& region : regions) {
-    const Piece& piece = parts_->pieces[Parts::key_of(region, alone)];
+    const Piece& piece = parts_->pieces[Parts::key_of(region, kind)];
     code.made.push_back(!piece.text.empty());
     code.ptx += piece.text;
     calls.insert(piece.calls.begin(), piece.calls.end());

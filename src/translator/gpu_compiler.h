@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "translator/gpu_choice.h"
+#include "translator/lane_kind.h"
 
 namespace kvrm::translator {
 
@@ -23,9 +24,9 @@ class GpuCompiler {
   ~GpuCompiler();
 
   // The regions and what they call, as one text with a table of the regions' addresses in their order, kvrm_regions. A
-  // region that could not be made is null there. Empty if all of it failed. `alone`: for lanes that have their warp for
-  // themselves. Makes each region once, however often it is asked for; new ones on several threads.
-  GpuCode compile(std::span<const GpuRegion> regions, bool alone);
+  // region that could not be made is null there. Empty if all of it failed. Makes each region once, however often it is
+  // asked for; new ones on several threads.
+  GpuCode compile(std::span<const GpuRegion> regions, LaneKind kind);
 
  private:
   struct Parts;

@@ -11,18 +11,16 @@
 #include "isa/decode.h"
 #include "semantics/float_format.h"
 #include "translator/lane_links.h"
+#include "translator/shared_exits.h"
 
 namespace kvrm::translator {
 namespace {
 
 using llvm::Value;
 
-// The kernel's view of a lane (KVRM_VECTORS_ELSEWHERE). In a region the vector registers are part of the state.
-using ResidentCpu = BasicCpu<U128*>;
-using Resident = memory::BasicResidentLane<ResidentCpu>;
-
-// A way out ends with a call of this until the region is optimised: the passes would make one of all returns.
-constexpr const char* kLeave = "kvrm_leave";
+// In a region the vector registers are part of the state.
+using Resident = RegionLane;
+using ResidentCpu = decltype(Resident::cpu);
 
 // Words of a region in which a page that was not the last one is looked for in place, where a lane is alone. In larger
 // regions, and where all lanes of a warp run, the room in the instruction caches is worth more.
@@ -32,8 +30,8 @@ u32 base_of(u32 word) { return word >> 5 & 31; }
 
 }  // namespace
 
-GpuFrame::GpuFrame(const Plan& plan, bool alone, unsigned space)
-    : alone_(alone), looks_in_place_(alone && plan.words <= kMostToLookInPlace), space_(space) {
+GpuFrame::GpuFrame(const Plan& plan, LaneKind kind, unsigned space)
+    : kind_(kind), looks_in_place_(kind.alone && plan.words <= kMostToLookInPlace), space_(space) {
   std::array<std::pair<u32, u32>, 32> uses;  // how many, and of which register
   for (u32 i = 0; i < uses.size(); ++i) uses[i] = {0, i};
   for (const PlanBlock& block : plan.blocks) {
@@ -95,7 +93,8 @@ void GpuFrame::fill_links(llvm::IRBuilder<>& builder, Value* links) {
   set(offsetof(LaneLinks, readable), builder.getInt64(memory::kNoLanePage));
   set(offsetof(LaneLinks, writable), builder.getInt64(memory::kNoLanePage));
   set(offsetof(LaneLinks, page), builder.getInt64(0));
-  set(offsetof(LaneLinks, alone), builder.getInt64(alone_));
+  set(offsetof(LaneLinks, alone), builder.getInt64(kind_.alone));
+  set(offsetof(LaneLinks, common), builder.getInt64(kind_.common));
   set(offsetof(LaneLinks, in_place), builder.getInt64(looks_in_place_));
 }
 
@@ -111,6 +110,7 @@ Value* GpuFrame::home(llvm::IRBuilder<>& builder, u64 offset) {
   return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), vectors, offset - kVectors);
 }
 
+// Ends with a call until the region is optimised: the passes would make one of all returns.
 void GpuFrame::leave(llvm::IRBuilder<>& builder, Value* pc, Value* budget, Value* trap) {
   builder.CreateStore(pc, at(builder, offsetof(Cpu, pc)));
   llvm::Module& module = *function_->getParent();
@@ -121,6 +121,7 @@ void GpuFrame::leave(llvm::IRBuilder<>& builder, Value* pc, Value* budget, Value
 }
 
 void GpuFrame::finish(llvm::Function& function) {
+  share_exits(function);
   llvm::SmallVector<llvm::CallInst*> ends;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);

@@ -5,15 +5,16 @@
 #include <array>
 
 #include "translator/frame.h"
+#include "translator/lane_kind.h"
 #include "translator/plan.h"
 
 namespace kvrm::translator {
 
 class GpuFrame final : public Frame {
  public:
-  // `alone`: for lanes that have their warp for themselves. `space`: the number of the address space that a lane's
-  // record is in; tests run regions on the host, where there is one only.
-  GpuFrame(const Plan& plan, bool alone, unsigned space = kShared);
+  // `space`: the number of the address space that a lane's record is in; tests run regions on the host, where there is
+  // one only.
+  GpuFrame(const Plan& plan, LaneKind kind, unsigned space = kShared);
 
   u64 credit_per_instruction() const override { return 1; }
   u64 least_budget(u32 words) const override { return words; }
@@ -42,7 +43,8 @@ class GpuFrame final : public Frame {
 
   static constexpr unsigned kShared = 3;
 
-  const bool alone_, looks_in_place_;
+  const LaneKind kind_;
+  const bool looks_in_place_;
   const unsigned space_;
   std::array<u32, kBases> bases_;
   llvm::Function* function_ = nullptr;

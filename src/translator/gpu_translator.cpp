@@ -18,8 +18,8 @@ class RealGpuTranslator final : public GpuTranslator {
     return choice_.choose(codes, heat, usual_float);
   }
 
-  GpuTranslation translate(bool alone) override {
-    GpuCode code = compiler_->compile(choice_.regions(), alone);
+  GpuTranslation translate(LaneKind kind) override {
+    GpuCode code = compiler_->compile(choice_.regions(), kind);
     if (code.ptx.empty() || std::ranges::none_of(code.made, std::identity{})) return {};
     GpuTranslation made{std::move(code.ptx), choice_.heads(), 0};
     for (std::size_t i = 0; i < code.made.size(); ++i) made.words += code.made[i] ? choice_.regions()[i].plan.words : 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/types.h"
+#include "translator/lane_kind.h"
 
 namespace kvrm::translator {
 
@@ -51,8 +52,8 @@ class GpuTranslator {
   // and behind that, for each word, how often they left a region to there; usual_float that FPCR is zero and inexact
   // sticky in most lanes. True if there are new ones.
   virtual bool choose(std::span<const SharedCode> codes, std::span<const u32> heat, bool usual_float) = 0;
-  // What has been chosen so far. `alone`: for lanes that have their warp for themselves. Empty if it failed.
-  virtual GpuTranslation translate(bool alone) = 0;
+  // What has been chosen so far. Empty if it failed.
+  virtual GpuTranslation translate(LaneKind kind) = 0;
 };
 
 }  // namespace kvrm::translator

@@ -1,6 +1,8 @@
 // What code of a region on a GPU needs beside the registers. Freestanding: the bitcode of the rows is built from this.
 #pragma once
 
+#include <stddef.h>
+
 #include "memory/lane_memory.h"
 
 namespace kvrm::translator {
@@ -11,8 +13,9 @@ struct LaneLinks {
   // The page that was accessed last through these links: its address, or what no address is where it is not for
   // reading, or not for writing; and where it is.
   u64 readable, writable, page;
-  // Constants: 1 in regions for lanes that are alone in their group, and where the recent pages are looked at in place.
-  u64 alone, in_place;
+  // Constants: 1 in regions for lanes that are alone in their group, where the recent pages are looked at in place, and
+  // for lanes that have one memory.
+  u64 alone, in_place, common;
 };
 
 // In shared memory on a GPU, which the compiler cannot know where it is not told.
@@ -22,31 +25,48 @@ using SharedPages = __attribute__((address_space(3))) memory::KnownPages;
 using SharedPages = memory::KnownPages;
 #endif
 
+template <class T>
+using Pieces = memory::CommonPieces<T>;
+
 // What compilers and copying loops do: pairs of four bytes at any multiple of four, and words loaded from anywhere.
 template <u32 kSize>
 KVRM_INLINE bool may_lie_across(u64 address, Access access) {
   return access == Access::kRead ? kSize % 8 == 0 && kSize <= 32 : kSize == 8 && address % 4 == 0;
 }
 
-// Of a LaneTranslation's tag. Without the one that does not matter, a page's tag is its address if the access is
-// allowed, and no address otherwise.
-inline constexpr u64 kNoRead = 1, kNoWrite = 2;
+// The bit of a LaneTranslation's tag that forbids an access. Without the others, a page's tag is its address if the
+// access is allowed, and no address otherwise.
+template <Access kAccess>
+KVRM_INLINE constexpr u64 forbidding(bool common) {
+  if (common) return kAccess == Access::kRead ? memory::kNoCommonRead : memory::kNoCommonWrite;
+  return kAccess == Access::kRead ? memory::kNoRead : memory::kNoWrite;
+}
+
+// What a region's code has of a lane: the kernel's view of it (KVRM_VECTORS_ELSEWHERE).
+using RegionLane = memory::BasicResidentLane<BasicCpu<U128*>>;
+
+// Trap::kNotHere or kNotRecent, as a number of which a compiler knows that it is not 0.
+KVRM_INLINE Trap trap_of(u64 number) {
+  constexpr u32 kBoth = static_cast<u32>(Trap::kNotHere) & static_cast<u32>(Trap::kNotRecent);
+  static_assert(kBoth != 0);
+  return static_cast<Trap>(static_cast<u32>(number) | kBoth);
+}
 
 // A page that is not where the region looked for it: among the recent ones, which accesses that lie across words need
 // to be told, or among all that the lane knows. With kNoLanePage for a tag the access cannot be done here, and `page`
 // is the trap. Called: in its place it would be most of a region's code, and what warps run would not fit into a
 // multiprocessor's caches.
-template <u32 kSize, Access kAccess, bool kAlone>
+template <u32 kSize, Access kAccess, bool kAlone, bool kCommon>
 KVRM_COLD memory::LaneTranslation find_page(SharedPages* shared, u64 address) {
   struct Bytes {
     u8 of[kSize];
   };
   constexpr u64 kGeneration = u64{0xff} << 56;
-  constexpr u64 kAsked = memory::kTagMask | (kAccess == Access::kRead ? kNoRead : kNoWrite);
+  constexpr u64 kAsked = memory::kTagMask | forbidding<kAccess>(kCommon);
   auto* const pages = (memory::KnownPages*)shared;
   const u64 wanted = address & memory::kTagMask;
   const bool is_misfit = memory::detail::misfit<Bytes>(address) != 0;
-  if ((is_misfit && !may_lie_across<kSize>(address, kAccess)) ||
+  if ((is_misfit && (kCommon || !may_lie_across<kSize>(address, kAccess))) ||
       (address & (memory::kPageSize - 1)) > memory::kPageSize - kSize) {
     return {memory::kNoLanePage, static_cast<u64>(Trap::kNotHere)};
   }
@@ -57,6 +77,9 @@ KVRM_COLD memory::LaneTranslation find_page(SharedPages* shared, u64 address) {
     found = {memory::load_global<u64>(reinterpret_cast<const u8*>(&far.tag)),
              memory::load_global<u64>(reinterpret_cast<const u8*>(&far.page))};
     if (((found.tag ^ pages->far_tag(wanted)) & (kAsked | kGeneration)) != 0) {
+      auto* const lane = reinterpret_cast<RegionLane*>(reinterpret_cast<u8*>(pages) - offsetof(RegionLane, pages));
+      lane->cpu.fault_address = address;
+      lane->cpu.fault_access = static_cast<u32>(kAccess);
       return {memory::kNoLanePage, static_cast<u64>(Trap::kNotRecent)};
     }
     found.tag &= ~kGeneration;
@@ -71,18 +94,19 @@ inline KVRM_COLD void store_halves(u64 page, u64 offset, u64 value) { memory::de
 
 // The memory of a lane inside a region: the page of the last access, the recent ones, and those that the lane knows. An
 // access to any other page, and most that do not fit into words, leave the region with the instruction not done. The
-// entries of recent pages are right as long as the map does not change, and nothing in a region changes it.
+// entries of recent pages are right as long as the map does not change, and nothing in a region changes it. Accesses to
+// common memory are relaxed atomics, as the architecture wants them.
 struct LinkedLaneMemory {
   LaneLinks* links;
 
   template <class T>
-  KVRM_INLINE Trap load(Cpu& cpu, u64 address, T& value) {
+  KVRM_INLINE Trap load(Cpu&, u64 address, T& value) {
     const u64 offset = address & (memory::kPageSize - 1), misfit = memory::detail::misfit<T>(address);
     if (KVRM_UNLIKELY((is_other(address, links->readable) | misfit) != 0)) {
-      const Trap trap = find<T, Access::kRead>(cpu, address);
+      const Trap trap = find<T, Access::kRead>(address);
       if (trap != Trap::kNone) return trap;
       if constexpr (sizeof(T) % 8 == 0 && sizeof(T) <= 32) {
-        if (misfit != 0) {
+        if (misfit != 0 && !links->common) {
           memory::detail::Words<T> words;
 #pragma GCC unroll 4
           for (u32 i = 0; i < sizeof(T) / 8; ++i) words.words[i] = load_across(page(), offset + u64{i} * 8);
@@ -91,69 +115,95 @@ struct LinkedLaneMemory {
         }
       }
     }
-    value = memory::detail::get<T>(page(), offset);
+    value = get<T>(offset);
     return Trap::kNone;
   }
 
   template <class T>
-  KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
+  KVRM_INLINE Trap store(Cpu&, u64 address, const T& value) {
     const u64 offset = address & (memory::kPageSize - 1), misfit = memory::detail::misfit<T>(address);
     if (KVRM_UNLIKELY((is_other(address, links->writable) | misfit) != 0)) {
-      const Trap trap = find<T, Access::kWrite>(cpu, address);
+      const Trap trap = find<T, Access::kWrite>(address);
       if (trap != Trap::kNone) return trap;
       if constexpr (sizeof(T) == 8) {
-        if (misfit != 0) {
+        if (misfit != 0 && !links->common) {
           store_halves(page(), offset, __builtin_bit_cast(u64, value));
           return Trap::kNone;
         }
       }
     }
-    memory::detail::put<T>(page(), offset, value);
+    put<T>(offset, value);
     return Trap::kNone;
   }
 
-  // Pages that several lanes see are never among the recent ones.
   template <class T>
-  KVRM_INLINE Trap compare_exchange(Cpu& cpu, u64 address, const T& expected, const T& desired, T& observed) {
+  KVRM_INLINE Trap compare_exchange(Cpu&, u64 address, const T& expected, const T& desired, T& observed) {
+    const u64 offset = address & (memory::kPageSize - 1);
     if (KVRM_UNLIKELY(memory::detail::misfit<T>(address) != 0)) return Trap::kNotHere;
-    const Trap trap = find<T, Access::kWrite>(cpu, address);
+    if (sizeof(T) > sizeof(u64) && links->common) return Trap::kNotHere;
+    const Trap trap = find<T, Access::kWrite>(address);
     if (KVRM_UNLIKELY(trap != Trap::kNone)) return trap;
-    if (KVRM_UNLIKELY((links->readable & kNoRead) != 0)) return Trap::kNotHere;
-    observed = memory::detail::get<T>(page(), address & (memory::kPageSize - 1));
-    if (observed == expected) memory::detail::put<T>(page(), address & (memory::kPageSize - 1), desired);
+    if (KVRM_UNLIKELY((links->readable & forbidding<Access::kRead>(links->common)) != 0)) return Trap::kNotHere;
+    if constexpr (sizeof(T) <= sizeof(u64)) {
+      if (links->common) {
+        observed = Pieces<T>::compare_exchange(memory::lane_byte(page(), offset), expected, desired);
+        return Trap::kNone;
+      }
+    }
+    observed = get<T>(offset);
+    if (observed == expected) put<T>(offset, desired);
     return Trap::kNone;
   }
 
-  KVRM_INLINE void fence() {}
+  KVRM_INLINE void fence() {
+    if (links->common) sync::fence<sync::kSequential, sync::kDevice>();
+  }
 
  private:
   KVRM_INLINE u64 page() const {
-    if (links->alone && (links->page & 7) != 0) __builtin_unreachable();
+    if ((links->alone || links->common) && (links->page & 7) != 0) __builtin_unreachable();
     return links->page;
+  }
+
+  // In the page that was found.
+  template <class T>
+  KVRM_INLINE T get(u64 offset) const {
+    if constexpr (Pieces<T>::kCount != 0) {
+      if (links->common) return Pieces<T>::load(memory::lane_byte(page(), offset));
+    }
+    return memory::detail::get<T>(page(), offset);
+  }
+  template <class T>
+  KVRM_INLINE void put(u64 offset, const T& value) {
+    if constexpr (Pieces<T>::kCount != 0) {
+      if (links->common) return Pieces<T>::store(memory::lane_byte(page(), offset), value);
+    }
+    memory::detail::put<T>(page(), offset, value);
   }
 
   // Not zero: the address lies in another page.
   static KVRM_INLINE u64 is_other(u64 address, u64 page) { return (address & memory::kTagMask) ^ page; }
 
   template <class T, Access kAccess>
-  KVRM_INLINE Trap find(Cpu& cpu, u64 address) {
-    constexpr u64 kAsked = memory::kTagMask | (kAccess == Access::kRead ? kNoRead : kNoWrite);
-    const u64 wanted = address & memory::kTagMask;
+  KVRM_INLINE Trap find(u64 address) {
+    constexpr u64 kEvery = memory::kNoRead | memory::kNoWrite | memory::kNoCommonRead | memory::kNoCommonWrite;
+    const bool common = links->common;
+    const u64 asked = memory::kTagMask | forbidding<kAccess>(common), wanted = address & memory::kTagMask;
     memory::LaneTranslation found{memory::kNoLanePage, 0};
     if (links->in_place) found = recent(address);
-    if (!links->in_place || (((found.tag ^ wanted) & kAsked) | memory::detail::misfit<T>(address)) != 0) {
+    if (!links->in_place || (((found.tag ^ wanted) & asked) | memory::detail::misfit<T>(address)) != 0) {
       auto* const pages = (SharedPages*)links->pages;
-      found = links->alone ? find_page<sizeof(T), kAccess, true>(pages, address)
-                           : find_page<sizeof(T), kAccess, false>(pages, address);
-      if (KVRM_UNLIKELY(found.tag == memory::kNoLanePage)) {
-        cpu.fault_address = address;
-        cpu.fault_access = static_cast<u32>(kAccess);
-        if (found.page == static_cast<u64>(Trap::kNone)) __builtin_unreachable();
-        return static_cast<Trap>(found.page);
+      if (common) {
+        found = links->alone ? find_page<sizeof(T), kAccess, true, true>(pages, address)
+                             : find_page<sizeof(T), kAccess, false, true>(pages, address);
+      } else {
+        found = links->alone ? find_page<sizeof(T), kAccess, true, false>(pages, address)
+                             : find_page<sizeof(T), kAccess, false, false>(pages, address);
       }
+      if (KVRM_UNLIKELY(found.tag == memory::kNoLanePage)) return trap_of(found.page);
     }
-    links->readable = found.tag & ~kNoWrite;
-    links->writable = found.tag & ~kNoRead;
+    links->readable = found.tag & ~(kEvery & ~forbidding<Access::kRead>(common));
+    links->writable = found.tag & ~(kEvery & ~forbidding<Access::kWrite>(common));
     links->page = found.page;
     return Trap::kNone;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/device.h"
+#include "memory/common_bytes.h"
 #include "memory/paged.h"
 
 namespace kvrm::translator {
@@ -54,14 +55,10 @@ struct LinkedCommonMemory {
 
   template <class T>
   KVRM_INLINE Trap load(Cpu& cpu, u64 address, T& value) {
-    if constexpr (kPieces<T> != 0) {
+    if constexpr (Pieces<T>::kCount != 0) {
       const memory::Translation& entry = cache().at(address);
       if (KVRM_LIKELY(is_whole<T>(address) && tag(address) == entry.read_tag)) {
-        Pieces<T> pieces;
-#pragma GCC unroll 8
-        for (u32 i = 0; i < kPieces<T>; ++i)
-          pieces.of[i] = sync::load<sync::kRelaxed, sync::kDevice>(host<T>(entry, address) + i);
-        value = __builtin_bit_cast(T, pieces);
+        value = Pieces<T>::load(host(entry, address));
         return Trap::kNone;
       }
     }
@@ -71,13 +68,10 @@ struct LinkedCommonMemory {
 
   template <class T>
   KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
-    if constexpr (kPieces<T> != 0) {
+    if constexpr (Pieces<T>::kCount != 0) {
       const memory::Translation& entry = cache().at(address);
       if (KVRM_LIKELY(is_whole<T>(address) && tag(address) == entry.write_tag)) {
-        const auto pieces = __builtin_bit_cast(Pieces<T>, value);
-#pragma GCC unroll 8
-        for (u32 i = 0; i < kPieces<T>; ++i)
-          sync::store<sync::kRelaxed, sync::kDevice>(host<T>(entry, address) + i, pieces.of[i]);
+        Pieces<T>::store(host(entry, address), value);
         return Trap::kNone;
       }
     }
@@ -87,12 +81,10 @@ struct LinkedCommonMemory {
 
   template <class T>
   KVRM_INLINE Trap compare_exchange(Cpu& cpu, u64 address, const T& expected, const T& desired, T& observed) {
-    if constexpr (kPieces<T> == 1) {
+    if constexpr (Pieces<T>::kCount == 1) {
       const memory::Translation& entry = cache().at(address);
       if (KVRM_LIKELY(is_whole<T>(address) && tag(address) == entry.write_tag && entry.read_tag == entry.write_tag)) {
-        const Piece<T> seen = sync::compare_exchange<sync::kAcqRel, sync::kDevice>(
-            host<T>(entry, address), __builtin_bit_cast(Piece<T>, expected), __builtin_bit_cast(Piece<T>, desired));
-        observed = __builtin_bit_cast(T, seen);
+        observed = Pieces<T>::compare_exchange(host(entry, address), expected, desired);
         return Trap::kNone;
       }
     }
@@ -103,49 +95,25 @@ struct LinkedCommonMemory {
   KVRM_INLINE void fence() { kvrm_fence_slow(links->space, &cache()); }
 
  private:
-  // What is accessed at once.
-  template <u32 kSize>
-  struct PieceOf {
-    using Type = u64;
-  };
   template <class T>
-  using Piece = typename PieceOf<sizeof(T)>::Type;
-  template <class T>
-  static constexpr u32 kPieces = sizeof(T) % sizeof(Piece<T>) == 0 ? sizeof(T) / sizeof(Piece<T>) : 0;
-  template <class T>
-  struct Pieces {
-    Piece<T> of[kPieces<T>];
-  };
+  using Pieces = memory::CommonPieces<T>;
 
-  // Such pieces, and in one page.
+  // In such pieces, and in one page.
   template <class T>
   static KVRM_INLINE bool is_whole(u64 address) {
-    const bool is_aligned = address % sizeof(Piece<T>) == 0;
+    const bool is_aligned = address % sizeof(typename Pieces<T>::Piece) == 0;
     const u64 last = (address & ~memory::kPageMask) + sizeof(T) - 1;  // from the page's beginning
-    return kPieces<T> == 1 ? is_aligned : is_aligned && last <= ~memory::kPageMask;
+    return Pieces<T>::kCount == 1 ? is_aligned : is_aligned && last <= ~memory::kPageMask;
   }
   static KVRM_INLINE u64 tag(u64 address) { return (address & memory::kPageMask) | memory::kCommonPage; }
-  template <class T>
-  static KVRM_INLINE Piece<T>* host(const memory::Translation& entry, u64 address) {
-    return reinterpret_cast<Piece<T>*>(address + entry.distance);
+  static KVRM_INLINE u8* host(const memory::Translation& entry, u64 address) {
+    return reinterpret_cast<u8*>(address + entry.distance);
   }
   KVRM_INLINE memory::TranslationCache& cache() const { return *links->translations; }
   // As if memory were private: no such page is found, and the slow half does it.
   KVRM_INLINE memory::Paged<LinkedBacking> otherwise(LinkedBacking& backing) const {
     return {links->translations, &backing};
   }
-};
-template <>
-struct LinkedCommonMemory::PieceOf<1> {
-  using Type = u8;
-};
-template <>
-struct LinkedCommonMemory::PieceOf<2> {
-  using Type = u16;
-};
-template <>
-struct LinkedCommonMemory::PieceOf<4> {
-  using Type = u32;
 };
 
 }  // namespace kvrm::translator

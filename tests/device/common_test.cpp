@@ -4,6 +4,9 @@
 #include "../machine/common_words.h"
 #include "lane_guest_memory.h"
 #include "simulated_device.h"
+#ifdef KVRM_LANE_BITCODE
+#include "translate_regions.h"
+#endif
 
 namespace kvrm::device::test {
 namespace {
@@ -15,15 +18,33 @@ using memory::kPageSize;
 
 constexpr u64 kData = 0x40000, kDataBytes = 64 * kPageSize;
 
+// What the lanes run: code that they can write, that nobody can write, and translated code.
+enum class Code { kWritable, kFixed, kTranslated };
+
 struct Shape {
   u32 group_shift, groups;
   bool locks = false, meet = false;
   Lanes kind = Lanes::kFibers;
+  Code code = Code::kWritable;
 };
 // Two lanes of one warp, of two blocks; more of both; on a device without 16-byte exchanges; by the rule of meeting.
-const Shape kShapes[] = {
+const Shape kWritableShapes[] = {
     {1, 1}, {0, 2}, {2, 2}, {5, 1}, {0, 2, true}, {2, 2, true}, {1, 1, false, true}, {2, 1, true, true},
 };
+const std::vector<Shape> kShapes = [] {
+  std::vector<Shape> shapes(std::begin(kWritableShapes), std::end(kWritableShapes));
+  const auto add = [&](Code code, std::initializer_list<Shape> some) {
+    for (Shape shape : some) {
+      shape.code = code;
+      shapes.push_back(shape);
+    }
+  };
+  add(Code::kFixed, {{0, 2}, {2, 2}, {2, 2, true}});
+#ifdef KVRM_LANE_BITCODE
+  add(Code::kTranslated, {{0, 2}, {2, 2}, {5, 1}, {2, 2, true}, {1, 1, false, true}});
+#endif
+  return shapes;
+}();
 
 // One memory with programs at kCode, a page each.
 class CommonDevice {
@@ -33,7 +54,7 @@ class CommonDevice {
         space_(u64{4} << 20, true),
         device_({.group_shift = shape.group_shift, .groups = shape.groups, .common = true, .locks = shape.locks}),
         cpus_(device_.lane_count()) {
-    EXPECT_TRUE(space_.map(kCode, programs.size() * kPageSize, 7));
+    EXPECT_TRUE(space_.map(kCode, programs.size() * kPageSize, shape.code == Code::kWritable ? 7 : 5));
     EXPECT_TRUE(space_.map(kData, kDataBytes, 3));
     for (u64 i = 0; i < programs.size(); ++i) {
       EXPECT_TRUE(space_.poke(kCode + i * kPageSize, programs[i].data(), programs[i].size() * 4));
@@ -59,15 +80,14 @@ class CommonDevice {
       jobs.push_back({starts.add(contents), {}});
     }
     device_.place(starts, jobs);
-    device_.run({.kind = shape_.kind,
-                 .seed = seed,
-                 .turn = 300,
-                 .meet = shape_.meet,
-                 .orders = std::vector(lanes(), Order::kBegin)});
-    for (u32 lane = 0; lane < lanes(); ++lane) {
-      EXPECT_EQ(device_.end(lane).stop.kind, StopKind::kTrap) << lane;
-      EXPECT_EQ(device_.end(lane).stop.trap, Trap::kHalt) << lane;
-    }
+    EXPECT_EQ(starts.shared_code().size(), shape_.code == Code::kWritable ? 0u : 1u);
+    if (shape_.code == Code::kTranslated) translate_all(starts.shared_code().front());
+    launch(seed, Order::kBegin);
+  }
+  // All of them begin anew, with what is in memory now.
+  void run_again(u64 seed) {
+    for (u32 lane = 0; lane < lanes(); ++lane) device_.lane(lane).registers.pc = kCode;
+    launch(seed, Order::kGoOn);
   }
   u64 word(u64 address) {
     u64 value = 0;
@@ -75,8 +95,32 @@ class CommonDevice {
     return value;
   }
   memory::LaneSpace& space() { return device_.lane(0).space; }
+  u64 retired_in_regions() const { return device_.retired_in_regions(); }
+  // As somebody at the host does.
+  void poke(u64 address, u32 word) { EXPECT_TRUE(LaneGuestMemory(device_.lane(0).space).poke(address, &word, 4)); }
 
  private:
+  void launch(u64 seed, Order order) {
+    device_.run(
+        {.kind = shape_.kind, .seed = seed, .turn = 300, .meet = shape_.meet, .orders = std::vector(lanes(), order)});
+    for (u32 lane = 0; lane < lanes(); ++lane) {
+      EXPECT_EQ(device_.end(lane).stop.kind, StopKind::kTrap) << lane;
+      EXPECT_EQ(device_.end(lane).stop.trap, Trap::kHalt) << lane;
+    }
+  }
+
+  void translate_all([[maybe_unused]] const cuda::StartSet::SharedCode& code) {
+#ifdef KVRM_LANE_BITCODE
+    std::set<u64> heads;
+    for (u64 i = 0; i < code.words.size(); ++i) {
+      if (code.words[i] != 0) heads.insert(i);
+    }
+    const auto limits = [] { return translator::PlanLimits{.once = true}; };
+    device_.take_regions(code,
+                         translate(code, {.alone = shape_.group_shift == 0, .common = true}, heads, limits, false));
+#endif
+  }
+
   const Shape shape_;
   memory::AddressSpace space_;
   SimulatedDevice device_;
@@ -89,7 +133,10 @@ u64 rounds(const Shape& shape) { return shape.meet ? 2 : 64 / (shape.groups << s
 std::string name_of(const Shape& shape) {
   return std::to_string(shape.groups) + " groups of " + std::to_string(1 << shape.group_shift) +
          (shape.locks ? ", locks" : "") + (shape.meet ? ", meeting" : "") +
-         (shape.kind == Lanes::kThreads ? ", threads" : "");
+         (shape.kind == Lanes::kThreads ? ", threads" : "") +
+         (shape.code == Code::kFixed        ? ", fixed code"
+          : shape.code == Code::kTranslated ? ", translated"
+                                            : "");
 }
 
 TEST(CommonLanes, CountersAndLocks) {
@@ -101,6 +148,9 @@ TEST(CommonLanes, CountersAndLocks) {
       device.run(1);
       const bool counts = words == kAddLdadd || words == kAddExclusive;
       EXPECT_EQ(device.word(counts ? kData : kData + 64), device.lanes() * rounds(shape));
+      // Where accesses are locked, they are the interpreter's.
+      if (shape.code == Code::kTranslated && !shape.locks)
+        EXPECT_GT(device.retired_in_regions(), device.lanes() * rounds(shape));
     }
   }
 }
@@ -170,7 +220,7 @@ TEST(CommonLanes, WritesComeBeforeLaterReads) {
 }
 
 TEST(CommonLanes, CodeOfAnotherLane) {
-  for (const Shape& shape : kShapes) {
+  for (const Shape& shape : kWritableShapes) {
     SCOPED_TRACE(name_of(shape));
     CommonDevice device(shape, {kPatched, kPatch});
     const u32 writer = device.lanes() - 1;
@@ -179,6 +229,22 @@ TEST(CommonLanes, CodeOfAnotherLane) {
     device.cpu(writer).x[5] = kCode + 12;
     device.run(5);
     for (u32 lane = 0; lane < writer; ++lane) EXPECT_EQ(device.end(lane).x[3], 99u) << lane;
+  }
+}
+
+// Code that no lane can write is decoded once, until somebody at the host writes to it.
+TEST(CommonLanes, CodeOfTheHost) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(name_of(shape));
+    CommonDevice device(shape, {{movz(3, 1), movz(4, 2), hlt(0)}});
+    device.run(8);
+    for (u32 lane = 0; lane < device.lanes(); ++lane) EXPECT_EQ(device.end(lane).x[3], 1u) << lane;
+    device.poke(kCode, movz(3, 99));
+    device.run_again(9);
+    for (u32 lane = 0; lane < device.lanes(); ++lane) {
+      EXPECT_EQ(device.end(lane).x[3], 99u) << lane;
+      EXPECT_EQ(device.end(lane).x[4], 2u) << lane;
+    }
   }
 }
 

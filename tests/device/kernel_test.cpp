@@ -7,9 +7,11 @@
 #include "../machine/words.h"
 #include "compare.h"
 #include "kvrm/models.h"
-#include "lane_region_compiler.h"
 #include "neural/network.h"
 #include "random_program.h"
+#ifdef KVRM_LANE_BITCODE
+#include "translate_regions.h"
+#endif
 
 namespace kvrm::device::test {
 namespace {
@@ -105,41 +107,13 @@ TEST(Kernel, RegionsOnFourLanes) { run_with_regions(stand_ins, 2, 2, 14000, 40);
 TEST(Kernel, RegionsOnAWholeWarp) { run_with_regions(stand_ins, 5, 1, 42000, 4); }
 
 #ifdef KVRM_LANE_BITCODE
-// Translated as for a GPU, down to the back end.
-std::vector<SimulatedRegion> translate(const cuda::StartSet::SharedCode& code, bool alone, const std::set<u64>& heads,
-                                       const std::function<translator::PlanLimits()>& limits, bool usual_float) {
-  static LaneRegionCompiler compiler;
-  translator::CodeView view;
-  view.word = [&](u64 address) -> std::optional<u32> {
-    const u64 index = (address - code.start) / 4;
-    return address >= code.start && index < code.words.size() ? std::optional(code.words[index]) : std::nullopt;
-  };
-  view.follow = [](u64) { return true; };
-  view.usual_float = usual_float;
-  std::vector<SimulatedRegion> regions;
-  std::vector<u64> left;
-  for (const u64 head : heads) left.push_back(code.start + head * 4);
-  while (!left.empty()) {
-    const translator::PlanLimits these = limits();
-    std::vector<u64> together;  // where no code is there twice, a few are the ways into one region
-    for (u32 i = 0; !left.empty() && i < (these.once ? 3u : 1u); ++i) {
-      together.push_back(left.back());
-      left.pop_back();
-    }
-    const translator::Plan plan = translator::make_plan(together, view, these);
-    const u64 made = plan.blocks.empty() ? 0 : compiler.compile(plan, alone);
-    for (u32 i = 0; made != 0 && i < together.size(); ++i)
-      regions.push_back({together[i], {}, made, plan.from(), plan.until(), i});
-  }
-  return regions;
-}
 std::vector<SimulatedRegion> translated(Random& random, const cuda::StartSet::SharedCode& code, bool alone) {
   const auto limits = [&] {
     return translator::PlanLimits{
         .blocks = 1 + u32(below(random, 12)), .words = 1 + u32(below(random, 40)), .once = below(random, 2) == 0};
   };
   const std::set<u64> heads = random_heads(random, code.words, 12);
-  return translate(code, alone, heads, limits, below(random, 2) == 0);
+  return translate(code, {.alone = alone}, heads, limits, below(random, 2) == 0);
 }
 TEST(Kernel, TranslatedRegionsOnOneLane) { run_with_regions(translated, 0, 3, 51000, 12); }
 TEST(Kernel, TranslatedRegionsOnFourLanes) { run_with_regions(translated, 2, 2, 54000, 8); }
@@ -162,7 +136,7 @@ TEST(Kernel, TranslatedLoop) {
     return machine;
   };
   const MakeRegions regions = [](Random&, const cuda::StartSet::SharedCode& code, bool alone) {
-    return translate(code, alone, {0, 3}, [] { return translator::PlanLimits{}; }, false);
+    return translate(code, {.alone = alone}, {0, 3}, [] { return translator::PlanLimits{}; }, false);
   };
   for (const u32 shift : {0u, 2u, 5u}) {
     for (const u64 budget : {300u, 3000u, 100000u}) {
@@ -195,7 +169,8 @@ TEST(Kernel, TranslatedAccessesAcrossWords) {
     return machine;
   };
   const MakeRegions regions = [](Random&, const cuda::StartSet::SharedCode& code, bool alone) {
-    return translate(code, alone, {0, 9, 10, 11, 12, 13, 14, 15}, [] { return translator::PlanLimits{}; }, false);
+    return translate(
+        code, {.alone = alone}, {0, 9, 10, 11, 12, 13, 14, 15}, [] { return translator::PlanLimits{}; }, false);
   };
   for (const u32 shift : {0u, 2u, 5u}) {
     retired_in_regions = 0;

@@ -47,12 +47,12 @@ LaneRegionCompiler::LaneRegionCompiler() : parts_(std::make_unique<Parts>()) {
 }
 LaneRegionCompiler::~LaneRegionCompiler() = default;
 
-u64 LaneRegionCompiler::compile(const translator::Plan& given, bool alone) {
+u64 LaneRegionCompiler::compile(const translator::Plan& given, translator::LaneKind kind) {
   const llvm::ExitOnError check("lane regions: ");
   translator::Plan plan = given;
   translator::unroll_loops(plan, {});
   const std::string name = "region" + std::to_string(parts_->made++);
-  translator::GpuFrame frame(plan, alone, 0);
+  translator::GpuFrame frame(plan, kind, 0);
   llvm::Function* region = translator::stitch(*parts_->library, frame, plan, name);
   if (!region) return 0;
   translator::optimise(*region, *parts_->target);

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "translator/lane_kind.h"
 #include "translator/plan.h"
 
 namespace kvrm::device::test {
@@ -14,7 +15,7 @@ class LaneRegionCompiler {
   ~LaneRegionCompiler();
   // A function u64(ResidentLane*, u32 budget, u32 way_in) that returns the trap and, above it, what is left; 0 if there
   // is none.
-  u64 compile(const translator::Plan& plan, bool alone);
+  u64 compile(const translator::Plan& plan, translator::LaneKind kind);
 
  private:
   struct Parts;

@@ -13,13 +13,13 @@
 #include "linux/elf.h"
 #include "machine/cuda_processes.h"
 #include "simulated_device.h"
-#include "translator/gpu_choice.h"
+#include "translator/gpu_compiler.h"
 
 namespace kvrm::device::test {
 namespace {
 
 struct Arguments {
-  std::string program, input;
+  std::string program, input, ptx;
   std::vector<std::string> args;
   u32 shift = 0, rounds = 8, watched_turn = 61, turn = 65536;
   bool verbose = false;
@@ -110,13 +110,19 @@ int work(const Arguments& a) {
     for (const translator::GpuHead& head : choice.heads()) {
       const auto& [plan, name] = choice.regions()[head.region];
       if (!made.contains(name)) {
-        made[name] = compiler.compile(plan, a.shift == 0);
+        made[name] = compiler.compile(plan, {.alone = a.shift == 0});
         std::printf("round %u: %s, %zu blocks, %u words, %zu ways in%s\n", round, name.c_str(), plan.blocks.size(),
                     plan.words, plan.ways_in.size(), plan.usual_float ? ", usual floating point" : "");
       }
       if (made[name] != 0) regions.push_back({head.address, {}, made[name], plan.from(), plan.until(), head.way_in});
     }
     device.take_regions(code, std::move(regions));
+  }
+  if (!a.ptx.empty()) {
+    std::string error;
+    const auto gpu = translator::GpuCompiler::create(error);
+    if (!gpu) return std::fprintf(stderr, "%s\n", error.c_str()), 1;
+    std::ofstream(a.ptx) << gpu->compile(choice.regions(), {.alone = a.shift == 0}).ptx;
   }
   print(a, device, go(a.run, a.turn));
   return 0;
@@ -138,6 +144,7 @@ int main(int argc, char** argv) {
   app.add_option("--watched-turn", a.watched_turn, "instructions of a turn while places are counted");
   app.add_flag("--heat", a.verbose, "show where lanes were found");
   app.add_option("--turn", a.turn, "instructions of a turn")->capture_default_str();
+  app.add_option("--ptx", a.ptx, "write what a GPU would be given to this file");
   CLI11_PARSE(app, argc, argv);
   return kvrm::device::test::work(a);
 }

@@ -39,8 +39,13 @@ interpreter::RegionEnd run_simulated(const SimulatedRegion& region, memory::Resi
     const u64 end = reinterpret_cast<u64 (*)(memory::ResidentLane*, u32, u32)>(region.code)(&lane, budget, way_in);
     return {static_cast<Trap>(end & 0xffffffff), static_cast<u32>(end >> 32)};
   }
-  translator::LaneLinks links{&lane.pages, memory::kNoLanePage, memory::kNoLanePage,
-                              0,           lane.pages.alone,    lane.pages.alone};
+  translator::LaneLinks links{.pages = &lane.pages,
+                              .readable = memory::kNoLanePage,
+                              .writable = memory::kNoLanePage,
+                              .page = 0,
+                              .alone = lane.pages.alone,
+                              .in_place = lane.pages.alone,
+                              .common = 0};
   translator::LinkedLaneMemory memory{&links};
   if (cpu.pc != region.head) __builtin_trap();
   u32 left = budget;

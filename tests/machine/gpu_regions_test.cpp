@@ -39,7 +39,7 @@ struct Device {
 class Target final : public RegionTarget {
  public:
   explicit Target(Device& device) : device_(device) {}
-  bool alone() const override { return device_.alone; }
+  translator::LaneKind kind() const override { return {.alone = device_.alone}; }
   Result<std::vector<u32>> heat() override { return device_.heat; }
   Result<bool> usual_float() override { return false; }
   Result<std::vector<std::byte>> link(const std::string& ptx) override {

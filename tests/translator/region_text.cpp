@@ -41,13 +41,13 @@ int main(int count, char** arguments) {
     for (int round = 0; what == "ptx-time" && round < 5; ++round) {
       const translator::GpuRegion region{plan, "region_" + std::to_string(round)};  // each is made once
       const std::clock_t begin = std::clock();
-      const auto code = compiler->compile({&region, 1}, true);
+      const auto code = compiler->compile({&region, 1}, {.alone = true});
       std::printf("%zu blocks, %u words: %.2f ms, %zu bytes\n", plan.blocks.size(), plan.words,
                   static_cast<double>(std::clock() - begin) * 1000 / CLOCKS_PER_SEC, code.ptx.size());
     }
     if (what == "ptx-time") return 0;
     const translator::GpuRegion region{plan, "region"};
-    std::fputs(compiler->compile({&region, 1}, what == "ptx-alone").ptx.c_str(), stdout);
+    std::fputs(compiler->compile({&region, 1}, {.alone = what == "ptx-alone"}).ptx.c_str(), stdout);
     return 0;
   }
   const auto compiler = translator::HostCompiler::create(error, what == "x86" ? "x86-64-v3" : "");

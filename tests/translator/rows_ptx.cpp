@@ -1,4 +1,4 @@
-// Writes PTX with a region for every row that regions may hold: rows_ptx OUT [alone]. Fails if a row has none.
+// Writes PTX with a region for every row that regions may hold: rows_ptx OUT [alone|common]. Fails if a row has none.
 #include <cstdio>
 #include <fstream>
 #include <random>
@@ -26,7 +26,7 @@ u32 word_of(isa::Row row) {
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::fprintf(stderr, "rows_ptx: OUT [alone]\n");
+    std::fprintf(stderr, "rows_ptx: OUT [alone|common]\n");
     return 2;
   }
   std::string error;
@@ -49,7 +49,8 @@ int main(int count, char** arguments) {
       regions.push_back({std::move(plan), std::string("region_") + isa::kRowNames[i]});
     }
   }
-  const translator::GpuCode code = compiler->compile(regions, count > 2 && std::string_view(arguments[2]) == "alone");
+  const std::string_view kind = count > 2 ? arguments[2] : "";
+  const translator::GpuCode code = compiler->compile(regions, {.alone = kind == "alone", .common = kind == "common"});
   u32 failed = code.ptx.empty() ? 1 : 0;
   for (std::size_t i = 0; i < code.made.size(); ++i) {
     if (code.made[i]) continue;

@@ -18,7 +18,7 @@ def main():
     parser.add_argument("--ptxas")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for how in ([], ["alone"]):
+        for how in ([], ["alone"], ["common"]):
             ptx = pathlib.Path(folder) / "rows.ptx"
             subprocess.run([arguments.runner, str(ptx), *how], check=True)
             text = ptx.read_text()

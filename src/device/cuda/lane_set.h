@@ -84,6 +84,7 @@ class LaneSet {
   // Whether FPCR is zero and inexact sticky in most lanes, as far as a few of them tell; between launches.
   Result<bool> usual_float() const;
   bool alone() const { return group_shift_ == 0; }
+  bool common() const { return plan_.common; }
 
   // Of a job, or of a lane after a launch with orders.
   const lanes::JobEnd& end(u32 number) const { return ends_[number]; }

@@ -8,6 +8,15 @@ namespace kvrm::device::cuda {
 
 using memory::kPageSize;
 
+namespace {
+
+// No lane can write it.
+bool is_fixed_code(const memory::AddressSpace::SourceArea& area) {
+  return (area.protection & (memory::kExecute | memory::kWrite)) == memory::kExecute;
+}
+
+}  // namespace
+
 u64 StartSet::place_image(const std::shared_ptr<const memory::Image>& image) {
   const auto [found, is_new] = image_offsets_.emplace(image.get(), image_bytes_);
   if (is_new) {
@@ -29,27 +38,35 @@ u64 StartSet::place_page(const u8* bytes) {
   return offset;
 }
 
-// All pages of an area, whoever it is shared by: they will be written.
+// All pages of an area, whoever it is shared by. Code that no lane can write is an image like any other.
 void StartSet::place_common(const memory::AddressSpace::SourceArea& area, std::span<const PrivatePage> pages) {
-  const auto [found, is_new] = common_areas_.emplace(area.start, page_bytes_.size());
-  if (!is_new) return;
-  page_bytes_.resize(page_bytes_.size() + (area.end - area.start));
+  if (common_areas_.contains(area.start)) return;
+  std::vector<u8> bytes(area.end - area.start);
   for (const auto& page : pages) {
     if (page.address < area.start || page.address >= area.end) continue;
-    std::memcpy(page_bytes_.data() + found->second + (page.address - area.start), page.bytes, kPageSize);
+    std::memcpy(bytes.data() + (page.address - area.start), page.bytes, kPageSize);
   }
+  CommonArea placed{page_bytes_.size(), nullptr};
+  if (is_fixed_code(area)) {
+    placed.image = std::make_shared<const memory::Image>(bytes);
+    placed.offset = place_image(placed.image);
+  } else {
+    page_bytes_.insert(page_bytes_.end(), bytes.begin(), bytes.end());
+  }
+  common_areas_.emplace(area.start, std::move(placed));
 }
 
 u32 StartSet::add(const Contents& contents) {
   Planned planned{contents, {}, names_.size()};
   names_ += contents.program;
   for (const auto& area : contents.areas) {
-    if (area.image) (void)place_image(area.image);
+    if (contents.common) {
+      place_common(area, contents.pages);
+    } else if (area.image) {
+      (void)place_image(area.image);
+    }
   }
-  if (contents.common) {
-    for (const auto& area : contents.areas) place_common(area, contents.pages);
-    planned.contents.pages.clear();
-  }
+  if (contents.common) planned.contents.pages.clear();
   for (const auto& page : planned.contents.pages) planned.offsets.push_back(place_page(page.bytes));
   most_areas_ = std::max(most_areas_, static_cast<u32>(contents.areas.size()));
   area_count_ += contents.areas.size();
@@ -69,7 +86,8 @@ StartSet::Placed StartSet::placed_at(const Bases& bases) const {
       memory::Area one{area.start, area.end, area.protection, 0, 0, 0};
       if (contents.common) {
         one.flags = memory::kAreaSource | memory::kAreaCommon;
-        one.source = bases.pages + common_areas_.at(area.start);
+        const CommonArea& common = common_areas_.at(area.start);
+        one.source = (common.image ? bases.images : bases.pages) + common.offset;
         one.image = 1;
       } else if (area.image) {
         // What lies behind the image's end shows zeros; the loader maps no such pages.
@@ -102,11 +120,13 @@ StartSet::Placed StartSet::placed_at(const Bases& bases) const {
 std::vector<StartSet::SharedCode> StartSet::shared_code() const {
   std::map<std::pair<u64, u64>, SharedCode> found;  // by where it is shown and what is shown
   for (const Planned& planned : starts_) {
-    if (planned.contents.common) continue;
     for (const auto& area : planned.contents.areas) {
-      if (!area.image || (area.protection & (memory::kExecute | memory::kWrite)) != memory::kExecute) continue;
-      const u64 offset = image_offsets_.at(area.image.get()) + area.offset;
-      const auto* words = reinterpret_cast<const u32*>(area.image->page(0) + area.offset);
+      const bool common = planned.contents.common;
+      const memory::Image* image = common ? common_areas_.at(area.start).image.get() : area.image.get();
+      if (!image || !is_fixed_code(area)) continue;
+      const u64 in_image = common ? 0 : area.offset;
+      const u64 offset = image_offsets_.at(image) + in_image;
+      const auto* words = reinterpret_cast<const u32*>(image->page(0) + in_image);
       found.emplace(std::pair(area.start, offset),
                     SharedCode{area.start, offset, std::span(words, (area.end - area.start) / 4)});
     }

@@ -81,7 +81,11 @@ class StartSet {
   u64 image_bytes_ = 0;
   std::vector<u8> page_bytes_;
   std::unordered_multimap<u64, u64> page_offsets_;  // by hash
-  std::map<u64, u64> common_areas_;  // by start: where its bytes are in page_bytes_
+  struct CommonArea {
+    u64 offset;  // of its bytes, among the images or in page_bytes_
+    std::shared_ptr<const memory::Image> image;
+  };
+  std::map<u64, CommonArea> common_areas_;  // by start
   std::string names_;
 };
 

@@ -8,15 +8,19 @@
 
 namespace kvrm::device::lanes {
 
+// Common code that no lane can write is not what was decoded any more: somebody at the host has written to it.
+inline bool common_code_written(const Launch& launch) {
+  return launch.world->common && sync::load<sync::kRelaxed, sync::kDevice>(&launch.world->common_code_written) != 0;
+}
+
 inline constexpr u32 kAttention = 32;  // steps between two looks at lanes that wait while others run
 
 // The window of shared decoded code around pc, if there is one: code of an image that this lane cannot write and has
-// not replaced.
+// not replaced, or of common memory that nobody can write and nobody has.
 inline bool find_window(const Launch& launch, const memory::LaneSpace& space, u64 pc, interpreter::CodeWindow& window) {
   const memory::Area* area = space.areas.find(pc);
-  if (!area ||
-      (area->flags & (memory::kAreaSource | memory::kAreaCommon | memory::kAreaTouched)) != memory::kAreaSource)
-    return false;
+  if (!area || (area->flags & (memory::kAreaSource | memory::kAreaTouched)) != memory::kAreaSource) return false;
+  if ((area->flags & memory::kAreaCommon) && common_code_written(launch)) return false;
   if ((area->protection & (memory::kExecute | memory::kWrite)) != memory::kExecute) return false;
   const u64 offset = area->source - reinterpret_cast<u64>(launch.images);
   if (offset >= launch.image_bytes) return false;
@@ -170,7 +174,8 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
       // Where each stands: lanes with the same code at the same place may run together.
       Trap trap = Trap::kNone;
       if (status == Status::kRunning &&
-          (window_changes != lane.space.changes || cpu.pc - window.start >= u64{window.words} * 4 || cpu.pc % 4 != 0)) {
+          (window_changes != lane.space.changes || cpu.pc - window.start >= u64{window.words} * 4 || cpu.pc % 4 != 0 ||
+           common_code_written(launch))) {
         window_changes = lane.space.changes;
         if (cpu.pc % 4 != 0 || !(own_code.find(window) || find_window(launch, lane.space, cpu.pc, window))) {
           trap = own_code.fetch(window);
@@ -234,8 +239,9 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
                 const auto page = memory.resolve(cpu.fault_address, static_cast<Access>(cpu.fault_access));
                 const bool is_noted =
                     page.entry & memory::kEntryWatched && cpu.fault_access == static_cast<u32>(Access::kWrite);
-                trap = page.trap == Trap::kNone && !(page.entry & memory::kEntryCommon) && !is_noted ? Trap::kNone
-                                                                                                     : Trap::kNotHere;
+                // Of common pages only regions know how to access them.
+                const bool is_known = !(page.entry & memory::kEntryCommon) || (region && !launch.world->common_locks);
+                trap = page.trap == Trap::kNone && is_known && !is_noted ? Trap::kNone : Trap::kNotHere;
                 // A region may want more of the page than there is, and would not get further the next time either.
                 if (region && end.retired == 0) trap = Trap::kNotHere;
               } else if (trap == Trap::kNotTogether) {
