@@ -222,7 +222,23 @@ Result<void> CudaBackend::place_lanes() {
   if (!set) return set.error();
   if (auto placed = (*set)->place(starts, jobs); !placed) return placed;
   set_ = std::move(*set);
-  return begin_regions(regions_.get(), *set_, starts);
+  if (auto begun = begin_regions(regions_.get(), *set_, starts); !begun) return begun;
+  const bool is_raw = std::ranges::none_of(lanes_, [](const auto& lane) { return lane->program != nullptr; });
+  if (regions_ && regions_->expects() && is_raw) {
+    starts_ = std::make_unique<StartSet>(std::move(starts));
+    start_of_.clear();
+    for (const auto& job : jobs) start_of_.push_back(job.start);
+  }
+  return {};
+}
+
+Result<void> CudaBackend::translate_beginnings(unsigned first, std::size_t count) {
+  if (!starts_) return {};
+  std::vector<u32> words;
+  for (unsigned i = first; i < first + count; ++i) {
+    if (const auto word = starts_->word_at(start_of_[i], at(i).cpu.pc)) words.push_back(*word);
+  }
+  return regions_->expect(words);
 }
 
 Result<void> CudaBackend::begin_regions(GpuRegions* regions, LaneSet& set, const StartSet& starts) const {
@@ -304,6 +320,7 @@ Stop CudaBackend::stop_of(unsigned number, Lane& lane, const lanes::JobEnd& end,
 
 Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) {
   if (auto placed = place_lanes(); !placed) return placed;
+  if (auto translated = translate_beginnings(first, results.size()); !translated) return translated;
   std::vector<lanes::Order> orders(set_->padded_lanes(), lanes::Order::kRest);
   u64 alive = 0;
   // All lanes begin with the first launch, so that whatever is done to them later is done on the GPU.

@@ -54,6 +54,7 @@ class CudaBackend final : public Backend {
   Lane& at(unsigned lane);
   RestingMemory& resting(unsigned lane);
   Result<void> place_lanes();
+  Result<void> translate_beginnings(unsigned first, std::size_t count);
   Result<void> try_run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control);
   Stop stop_of(unsigned number, Lane& lane, const device::lanes::JobEnd& end, LaneProcesses& processes);
   device::lanes::Outcome call_hook(const device::cuda::Call& call, Cpu& cpu, memory::GuestMemory& memory,
@@ -75,6 +76,8 @@ class CudaBackend final : public Backend {
   const std::chrono::milliseconds slice_;
   std::vector<std::unique_ptr<Lane>> lanes_;  // null until asked for
   std::unique_ptr<device::cuda::LaneSet> set_;       // of the lanes; null until they run
+  std::unique_ptr<device::cuda::StartSet> starts_;   // of raw lanes, where the translator wants to know them
+  std::vector<u32> start_of_;                        // lanes, in there
   std::unique_ptr<device::cuda::LaneSet> job_set_;   // of the last batch of jobs
   unsigned job_lanes_ = 0;
   LaneProcesses processes_;

@@ -147,6 +147,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   translator_.reset();
   linked_.reset();
   heat_.clear();
+  expected_.clear();
   code_ = {};
   round_ = 0;
   cached_ = 0;
@@ -208,9 +209,8 @@ Result<void> GpuRegions::take() {
 bool GpuRegions::restart() {
   if (translator_) return true;
   std::string problem;
-  translator::GpuLimits limits;
-  limits.fewest = settings_.rounds.fewest;
-  translator_ = translator::GpuTranslator::create(limits, problem);
+  limits_.fewest = settings_.rounds.fewest;
+  translator_ = translator::GpuTranslator::create(limits_, problem);
   if (!translator_) {
     fail(problem);
     return false;
@@ -222,6 +222,26 @@ bool GpuRegions::restart() {
   for (u32 i = 0; i < code_.rounds && translator_->choose(codes_, heat_, code_.usual_float != 0); ++i) {
   }
   return true;
+}
+
+Result<void> GpuRegions::expect(std::span<const u32> words) {
+  if (!may_translate()) return {};
+  expected_.resize(counts_ / 2);
+  std::vector<u32> heat(counts_);
+  bool is_new = false;
+  for (const u32 word : words) {
+    if (word >= expected_.size() || expected_[word]) continue;
+    expected_[word] = is_new = true;
+    heat[word] = settings_.rounds.fewest;
+  }
+  if (!is_new) return {};
+  constexpr u32 kAll = 1u << 20;
+  if (!translator_) limits_.regions = limits_.regions_a_round = limits_.smallest_share = kAll;
+  if (!restart() || !translator_->choose(codes_, heat, false)) return {};
+  if (auto made = make(); !made) return made;
+  // To join so many with a few more takes too long.
+  if (regions_of(code_.heads) > translator::GpuLimits().regions) round_ = settings_.rounds.most;
+  return {};
 }
 
 Result<void> GpuRegions::look() {

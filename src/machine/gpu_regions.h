@@ -56,6 +56,9 @@ class GpuRegions {
   // The target has been given the programs with this code and has not run yet. `images` keep the words alive.
   Result<void> begin(std::unique_ptr<RegionTarget> target, std::vector<translator::SharedCode> codes,
                      std::vector<std::shared_ptr<const memory::Image>> images = {});
+  // Whether it wants to know where raw lanes begin, before they do: numbers of words of all images.
+  bool expects() const { return settings_.rounds.at_once; }
+  Result<void> expect(std::span<const u32> words);
   // How the next launch is to be. `usual`: the most any launch may take; 0: no limit.
   device::cuda::LaneSet::Slice next(std::chrono::milliseconds usual) const;
   // A launch was cut short, and this is how the next one is to be.
@@ -86,6 +89,8 @@ class GpuRegions {
   device::cuda::GpuPointer linked_;
   u64 counts_ = 0;  // how many the target has, twice the words of all images
   std::vector<u32> heat_;  // of all rounds
+  std::vector<bool> expected_;  // words
+  translator::GpuLimits limits_;
   u32 round_ = 0;
   u64 cached_ = 0;
   bool failed_ = false;

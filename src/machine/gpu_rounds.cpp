@@ -24,6 +24,7 @@ GpuRounds GpuRounds::eager() {
   rounds.most = 4;
   rounds.fewest = 1;
   rounds.waits = false;
+  rounds.at_once = true;
   return rounds;
 }
 

@@ -17,6 +17,7 @@ struct GpuRounds {
   // A place is counted when a turn is over: instructions of a turn before the first look and before the later ones.
   u32 first_turn = 61, turn = 4093;
   u32 fewest = 4;  // findings that make a place hot
+  bool at_once = false;  // where raw lanes begin is translated before they run
 
   // How the launch before look `round` is to be.
   device::cuda::LaneSet::Slice slice(u32 round) const;

@@ -406,7 +406,7 @@ bool LaneMemory::show(u64 address, u64 source) {
   if (!slot.entry) return false;
   *slot.entry = shown_entry(*area, source) | kEntryCounted;
   ++space_->private_pages;
-  note_private(address);
+  if (source != (untouched_entry(*area, address) & kEntryAddress)) note_private(address);
   space_->watch.forget_page(address);
   ++space_->changes;
   return true;

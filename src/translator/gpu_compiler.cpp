@@ -2,6 +2,9 @@
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -90,6 +93,40 @@ void split_signed_fields(std::string& text) {
   }
 }
 
+// What PTX's instruction for it makes of the sign of a NaN is not said: bits are changed as bits, where no pass can see
+// what that means.
+llvm::Value* with_other_sign(llvm::IRBuilder<>& builder, llvm::Value* value) {
+  llvm::Type* type = value->getType();
+  if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
+    llvm::Value* result = value;
+    for (u64 i = 0; i < vector->getNumElements(); ++i) {
+      result = builder.CreateInsertElement(result, with_other_sign(builder, builder.CreateExtractElement(value, i)), i);
+    }
+    return result;
+  }
+  const unsigned bits = type->getScalarSizeInBits();
+  llvm::Type* integer = builder.getIntNTy(bits);
+  const char* const letters = bits == 64 ? "=l,l" : bits == 32 ? "=r,r" : "=h,h";
+  const std::string change =
+      "xor.b" + std::to_string(bits) + " $0, $1, " + std::to_string(u64{1} << (bits - 1)) + (bits == 64 ? "U;" : ";");
+  auto* changed = llvm::InlineAsm::get(llvm::FunctionType::get(integer, {integer}, false), change, letters, false);
+  return builder.CreateBitCast(builder.CreateCall(changed, {builder.CreateBitCast(value, integer)}), type);
+}
+
+void change_signs_as_bits(llvm::Module& module) {
+  std::vector<llvm::Instruction*> changes;
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (instruction.getOpcode() == llvm::Instruction::FNeg) changes.push_back(&instruction);
+    }
+  }
+  for (llvm::Instruction* change : changes) {
+    llvm::IRBuilder<> builder(change);
+    change->replaceAllUsesWith(with_other_sign(builder, change->getOperand(0)));
+    change->eraseFromParent();
+  }
+}
+
 // The text of one region; empty if it could not be made.
 struct Piece {
   std::string text;
@@ -157,6 +194,7 @@ class Workshop {
 
   // Without the lines that every text begins with.
   std::string emitted(llvm::Module& module) {
+    change_signs_as_bits(module);
     llvm::SmallVector<char, 0> text;
     llvm::raw_svector_ostream stream(text);
     llvm::legacy::PassManager passes;

@@ -26,7 +26,7 @@ constexpr u32 kMostUnusual = 1000;
 
 // What is found so often is warm: the next run of the program translates it when it is found as often again. A program
 // that is run again and again is worth more work than one that is run once.
-u32 warm_at(u32 threshold) { return std::max(1u, threshold / 4); }
+u32 warm_at(u32 threshold) { return std::max(1u, threshold / 16); }
 
 // Another lane may be writing it.
 u32 word_at(const u8* page, u64 address) {

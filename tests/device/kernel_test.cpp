@@ -125,9 +125,16 @@ TEST(Kernel, TranslatedLoop) {
   const auto image = image_of({0x394000a0, 0x52800101, 0x4a000063, 0x93400060, 0x71000421, 0x0a040000, 0x4a430403,
                                0x54ffff81, 0x390000a3, 0x910004a5, 0xeb0200bf, 0x54fffea1, hlt(0)});
   const auto data = std::make_shared<memory::Image>(std::vector<u8>(2 * kPageSize, u8{0x5a}));
+  bool is_own = false;  // pages of each lane, which cannot be written any more
   const Build build = [&](u32 lane) {
     Machine machine;
-    EXPECT_TRUE(machine.space->map_image(kProgram, image->padded_size(), memory::kRead | memory::kExecute, image, 0));
+    if (is_own) {
+      EXPECT_TRUE(machine.space->map(kProgram, 2 * kPageSize, memory::kRead | memory::kWrite));
+      EXPECT_TRUE(machine.space->poke(kProgram, image->page(0), kPageSize));
+      EXPECT_TRUE(machine.space->protect(kProgram, 2 * kPageSize, memory::kRead | memory::kExecute));
+    } else {
+      EXPECT_TRUE(machine.space->map_image(kProgram, image->padded_size(), memory::kRead | memory::kExecute, image, 0));
+    }
     EXPECT_TRUE(machine.space->map_image(kDataAt, 2 * kPageSize, memory::kRead | memory::kWrite, data, 0));
     machine.cpu.x[4] = 0xedb88320;
     machine.cpu.x[5] = kDataAt + kPageSize - 100;
@@ -140,11 +147,43 @@ TEST(Kernel, TranslatedLoop) {
   };
   for (const u32 shift : {0u, 2u, 5u}) {
     for (const u64 budget : {300u, 3000u, 100000u}) {
+      is_own = budget == 3000;
       retired_in_regions = 0;
       compare({.group_shift = shift, .groups = 2}, {}, build, budget, budget + shift, regions);
       EXPECT_GT(retired_in_regions, (u64{2} << shift) * 5000) << shift << ' ' << budget;
     }
   }
+}
+
+// Lanes with the same code in pages of their own, which they cannot write, have it in common; those pages count all the
+// same.
+TEST(Kernel, OwnPagesWithTheSameCode) {
+  SimulatedDevice device({.group_shift = 1, .groups = 1});
+  cuda::StartSet starts;
+  std::vector<Machine> machines(2);
+  std::vector<SimulatedDevice::Job> jobs;
+  for (Machine& machine : machines) {
+    const std::vector<u32> words = {movz(3, 1), hlt(0)};
+    EXPECT_TRUE(machine.space->map(kProgram, kPageSize, memory::kRead | memory::kWrite));
+    EXPECT_TRUE(machine.space->poke(kProgram, words.data(), words.size() * 4));
+    EXPECT_TRUE(machine.space->protect(kProgram, kPageSize, memory::kRead | memory::kExecute));
+    machine.cpu.pc = kProgram;
+    jobs.push_back({starts.add(machine.contents()), {}});
+  }
+  ASSERT_EQ(starts.shared_code().size(), 1u);
+  EXPECT_EQ(starts.word_at(0, kProgram + 4), starts.word_at(1, kProgram + 4));
+  EXPECT_FALSE(starts.word_at(0, kProgram + kPageSize));
+  device.place(starts, jobs);
+  device.run({.budget = 1, .orders = {lanes::Order::kBegin, lanes::Order::kBegin}});
+  for (u32 lane = 0; lane < 2; ++lane) EXPECT_EQ(device.lane(lane).space.private_pages, 1u);
+  // Who writes to it has its own from then on.
+  const u32 other = movz(3, 7);
+  EXPECT_TRUE(LaneGuestMemory(device.lane(0).space).poke(kProgram, &other, sizeof other));
+  for (u32 lane = 0; lane < 2; ++lane) device.lane(lane).registers.pc = kProgram;
+  device.run({.orders = {lanes::Order::kGoOn, lanes::Order::kGoOn}});
+  EXPECT_EQ(device.end(0).registers.x[3], 7u);
+  EXPECT_EQ(device.end(1).registers.x[3], 1u);
+  for (u32 lane = 0; lane < 2; ++lane) EXPECT_EQ(device.lane(lane).space.private_pages, 1u);
 }
 
 // A loop of accesses of all sizes, at addresses that move by odd numbers: across words within regions, across pages and

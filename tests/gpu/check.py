@@ -34,6 +34,8 @@ REPO = HERE.parents[1]
 MODES = ("rows", "sequences", "sigill")
 PARTS = ("programs", "oracle-corpus", "oracle", "hostile", "lanes")
 SMALL = {"rows": ["--words", "2", "--states", "10"], "sequences": ["--sequences", "50"], "sigill": ["--samples", "5000"]}
+# Every word becomes a region of its own.
+TRANSLATED = {"rows": ["--words", "2", "--states", "10"], "sequences": ["--sequences", "200"], "sigill": []}
 SKIPPED = 77
 
 
@@ -66,7 +68,8 @@ def commands(options, tools):
             plain.write_bytes(lzma.decompress((options.carry / f"oracle-{mode}.xz").read_bytes()))
         yield "oracle-corpus", [[*oracle, "--corpus", str(plain)] for plain in corpora.values()]
     if "oracle" in options.parts:
-        against = {mode: [*oracle, mode, "--against", "cpu", *(SMALL[mode] if options.small else [])] for mode in MODES}
+        sizes = SMALL if options.small else TRANSLATED if options.engine == "jit" else dict.fromkeys(MODES, [])
+        against = {mode: [*oracle, mode, "--against", "cpu", *sizes[mode]] for mode in MODES}
         shares = rows_in_shares(table[1], min(8, os.cpu_count()))
         yield "oracle", [*([*against["rows"], *rows] for rows in shares), against["sequences"], against["sigill"]]
     if "hostile" in options.parts:

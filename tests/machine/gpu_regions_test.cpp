@@ -123,6 +123,26 @@ class RegionsOfAGpu : public testing::Test {
   bool has_translator_ = false;
 };
 
+// For tests of single instructions: nothing is left to the interpreter.
+TEST_F(RegionsOfAGpu, WhereLanesBeginIsTranslatedBeforeTheyRun) {
+  GpuRegions::Settings eager = settings();
+  EXPECT_FALSE(GpuRegions(eager).expects());
+  eager.rounds = GpuRounds::eager();
+  eager.folder = cache::Folder();
+  GpuRegions regions(eager);
+  ASSERT_TRUE(regions.expects());
+  ASSERT_TRUE(begin(regions));
+  const std::vector<u32> first = {8, 8, 9, kImageWords + 7}, again = {9, 8}, more = {8, 1};
+  ASSERT_TRUE(regions.expect(first));
+  EXPECT_EQ(device_.regions.size(), 1u);  // one loop
+  EXPECT_EQ(device_.links, 1u);
+  ASSERT_TRUE(regions.expect(again));
+  EXPECT_EQ(device_.links, 1u);
+  ASSERT_TRUE(regions.expect(more));
+  EXPECT_EQ(device_.regions.size(), 2u);
+  EXPECT_EQ(device_.links, 2u);
+}
+
 TEST_F(RegionsOfAGpu, ProgramsRunAtLeastAsLongAsTranslatingTakes) {
   GpuRegions regions(settings());
   ASSERT_TRUE(begin(regions));

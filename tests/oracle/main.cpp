@@ -75,8 +75,11 @@ std::unique_ptr<Source> make_source(Arguments& a, const Table& table, const Memo
 void print_json(const Summary& summary) {
   nlohmann::json rows = nlohmann::json::object();
   for (const auto& [row, count] : summary.rows) rows[row] = {{"passed", count.passed}, {"failed", count.failed}};
-  const nlohmann::json all = {
-      {"passed", summary.total.passed}, {"failed", summary.total.failed}, {"errors", summary.errors}, {"rows", rows}};
+  const nlohmann::json all = {{"passed", summary.total.passed},
+                              {"failed", summary.total.failed},
+                              {"errors", summary.errors},
+                              {"regions", summary.regions},
+                              {"rows", rows}};
   std::cout << all.dump(1) << "\n";
 }
 
@@ -89,7 +92,9 @@ void print_text(const Table& table, const Summary& summary, const RunOptions& op
   }
   for (const auto& [kind, count] : summary.kinds) std::cout << count << " times: " << kind << "\n";
   for (const std::string& error : summary.errors) std::cout << "ERROR " << error << "\n";
-  std::cout << summary.total.passed << " passed, " << summary.total.failed << " failed\n";
+  std::cout << summary.total.passed << " passed, " << summary.total.failed << " failed";
+  if (summary.regions != 0) std::cout << ", " << summary.regions << " regions";
+  std::cout << "\n";
 }
 
 int fail(const std::string& message) {

@@ -94,27 +94,49 @@ uint64_t plain_pages() {
 
 class ManyLanes : public Subject {
  public:
-  explicit ManyLanes(Machine machine) : machine_(std::move(machine)) {}
-  std::string prepare(const Memory& memory);
+  // Where words are translated, every batch has a machine of its own, whose lanes have their words from the start: a
+  // GPU translates code that no lane can write.
+  ManyLanes(Machine machine, const Options& options, const Memory& memory)
+      : machine_(std::move(machine)),
+        options_(options),
+        memory_(memory),
+        translates_(machine_.statistics().engine == "jit") {}
+  std::string prepare(std::span<const Case> cases = {});
   std::vector<Ran> run(const std::vector<Group>& groups) override;
+  uint64_t regions() const override { return regions_; }
 
  private:
+  std::string renew(std::span<const Case> cases);
   void run_batch(std::span<const Case> cases, std::vector<Ran>& all);
   void place(std::span<const Case> cases);
   void check(std::span<Ran> rans);
 
   Machine machine_;
+  const Options options_;
+  const Memory& memory_;
+  const bool translates_;
+  uint64_t regions_ = 0;
 };
 
-std::string ManyLanes::prepare(const Memory& memory) {
+std::string ManyLanes::renew(std::span<const Case> cases) {
+  Options options = options_;
+  options.lanes = static_cast<unsigned>(cases.size());
+  auto machine = Machine::create(options);
+  if (!machine) return machine.error().message;
+  machine_ = std::move(*machine);
+  return prepare(cases);
+}
+
+std::string ManyLanes::prepare(std::span<const Case> cases) {
   std::array<uint32_t, std::size(kPlace) + std::size(kCheck)> code;
   std::copy(std::begin(kPlace), std::end(kPlace), code.begin());
   std::copy(std::begin(kCheck), std::end(kCheck), code.begin() + std::size(kPlace));
   auto shared = machine_.load_code(std::as_bytes(std::span(code)), kCodeBase);
-  if (shared) shared = machine_.load_code(memory, kBeforeBase);  // only ever read
+  if (shared) shared = machine_.load_code(memory_, kBeforeBase);  // only ever read
   if (!shared) return shared.error().message;
   for (unsigned lane = 0; lane < machine_.lanes(); ++lane) {
-    if (std::string error = make_world(machine_, lane, memory); !error.empty()) return error;
+    const std::vector<uint32_t>* words = cases.empty() ? nullptr : &cases[lane].group->words;
+    if (std::string error = make_world(machine_, lane, memory_, words); !error.empty()) return error;
     auto done = machine_.map(kNotesBase, ORACLE_PAGE, kProtectRead | kProtectWrite, lane);
     if (!done) return done.error().message;
     machine_.set_pc(kCodeBase + sizeof kPlace - 4, lane);  // a BRK, for lanes without a case
@@ -131,7 +153,7 @@ void ManyLanes::place(std::span<const Case> cases) {
     std::copy(cases[lane].group->words.begin(), cases[lane].group->words.end(), words);
     Registers registers;
     std::memcpy(registers.v, words, sizeof words);
-    registers.x[0] = ORACLE_CODE_ENTRY;
+    registers.x[0] = translates_ ? kNotesBase : ORACLE_CODE_ENTRY;
     registers.pc = kPlaceAt + (expand(*cases[lane].input).ssbs ? kSecondWay : 0);
     machine_.set_registers(registers, lane);
   }
@@ -179,7 +201,9 @@ void ManyLanes::run_batch(std::span<const Case> cases, std::vector<Ran>& all) {
     longest = std::max(longest, cases[lane].group->words.size());
     machine_.set_registers(to_registers(expand(*cases[lane].input)), lane);
   }
-  std::vector<Stop> stops = machine_.run_all(longest + 1);
+  // A region is not entered when the budget might end inside it. Cases end by themselves.
+  constexpr uint64_t kPlenty = 4096;
+  std::vector<Stop> stops = machine_.run_all(longest + 1 + (translates_ ? kPlenty : 0));
   std::vector<Ran> rans(cases.size());
   for (unsigned lane = 0; lane < cases.size(); ++lane) {
     Ran& ran = rans[lane];
@@ -198,17 +222,25 @@ std::vector<Subject::Ran> ManyLanes::run(const std::vector<Group>& groups) {
     for (const Input& input : group.inputs) cases.push_back({&group, &input});
   }
   std::vector<Ran> all;
-  for (std::size_t at = 0; at < cases.size(); at += machine_.lanes()) {
-    run_batch(std::span(cases).subspan(at, std::min<std::size_t>(machine_.lanes(), cases.size() - at)), all);
+  for (std::size_t at = 0; at < cases.size(); at += options_.lanes) {
+    const auto batch = std::span(cases).subspan(at, std::min<std::size_t>(options_.lanes, cases.size() - at));
+    if (const std::string error = translates_ ? renew(batch) : ""; !error.empty()) {
+      Ran failed;
+      failed.stop.message = error;
+      all.insert(all.end(), batch.size(), failed);
+      continue;
+    }
+    run_batch(batch, all);
+    if (translates_) regions_ += machine_.statistics().regions;
   }
   return all;
 }
 
 }  // namespace
 
-std::unique_ptr<Subject> many_lanes(Machine machine, const Memory& memory, std::string& error) {
-  auto subject = std::make_unique<ManyLanes>(std::move(machine));
-  error = subject->prepare(memory);
+std::unique_ptr<Subject> many_lanes(Machine machine, const Options& options, const Memory& memory, std::string& error) {
+  auto subject = std::make_unique<ManyLanes>(std::move(machine), options, memory);
+  error = subject->prepare();
   return error.empty() ? std::move(subject) : nullptr;
 }
 

@@ -77,6 +77,10 @@ class Worker {
         ++next;
       }
     }
+    if (subject_) {
+      report.summary.regions = subject_->regions() - regions_;
+      regions_ += report.summary.regions;
+    }
     if (!options_.corpus_out.empty()) report.packed = pack(table_, unit);
     return report;
   }
@@ -122,12 +126,14 @@ class Worker {
   const RunOptions& options_;
   std::unique_ptr<Subject> subject_;
   std::unique_ptr<Subject> cpu_;  // in QEMU's place
+  uint64_t regions_ = 0;          // of the subject, so far
   std::string error_;
 };
 
 void merge(Summary& into, Summary&& from) {
   into.total.passed += from.total.passed;
   into.total.failed += from.total.failed;
+  into.regions += from.regions;
   for (const auto& [row, count] : from.rows) {
     into.rows[row].passed += count.passed;
     into.rows[row].failed += count.failed;

@@ -29,6 +29,7 @@ struct Count {
 
 struct Summary {
   Count total;
+  uint64_t regions = 0;  // that were translated
   std::map<std::string, Count> rows;
   std::map<std::string, uint64_t> kinds;  // what differed, without the numbers, and how often
   std::vector<Mismatch> mismatches;  // the first few, in the order of the units

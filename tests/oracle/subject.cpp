@@ -27,6 +27,7 @@ class OneLane : public Subject {
       : machine_(std::move(machine)), memory_(memory), translates_(machine_.statistics().engine == "jit") {}
   std::string prepare();
   std::vector<Ran> run(const std::vector<Group>& groups) override;
+  uint64_t regions() const override { return machine_.statistics().regions; }
 
  private:
   void place(const std::vector<uint32_t>& words);
@@ -121,7 +122,7 @@ std::unique_ptr<Subject> Subject::create(const Options& options, const Memory& m
     error = machine.error().message;
     return nullptr;
   }
-  return options.lanes > 1 ? many_lanes(std::move(*machine), memory, error)
+  return options.lanes > 1 ? many_lanes(std::move(*machine), options, memory, error)
                            : one_lane(std::move(*machine), memory, error);
 }
 

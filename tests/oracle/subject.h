@@ -26,10 +26,11 @@ class Subject {
 
   // Runs every case until something stops it, at most one instruction more than it has words. In case order.
   virtual std::vector<Ran> run(const std::vector<Group>& groups) = 0;
+  virtual uint64_t regions() const = 0;  // that were translated so far
 };
 
 // The two kinds, on a machine that has been made; they give an error text, or nothing.
 std::unique_ptr<Subject> one_lane(Machine machine, const Memory& memory, std::string& error);
-std::unique_ptr<Subject> many_lanes(Machine machine, const Memory& memory, std::string& error);
+std::unique_ptr<Subject> many_lanes(Machine machine, const Options& options, const Memory& memory, std::string& error);
 
 }  // namespace kvrm::oracle

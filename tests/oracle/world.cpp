@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <span>
@@ -7,12 +8,14 @@
 
 namespace kvrm::oracle {
 
-std::string make_world(Machine& machine, unsigned lane, const Memory& memory) {
+std::string make_world(Machine& machine, unsigned lane, const Memory& memory, const std::vector<uint32_t>* code) {
   constexpr uint32_t kReadWrite = kProtectRead | kProtectWrite;
   std::vector<uint32_t> filler(ORACLE_CODE_SIZE / 4);
   for (uint32_t i = 0; i < filler.size(); ++i) filler[i] = ORACLE_FILLER(i);
+  if (code) std::copy(code->begin(), code->end(), filler.begin() + (ORACLE_CODE_ENTRY - ORACLE_CODE_BASE) / 4);
   auto done = machine.map(ORACLE_CODE_BASE, ORACLE_CODE_SIZE, kReadWrite | kProtectExecute, lane);
   if (done) done = machine.write(ORACLE_CODE_BASE, std::as_bytes(std::span(filler)), lane);
+  if (done && code) done = machine.protect(ORACLE_CODE_BASE, ORACLE_CODE_SIZE, kProtectRead | kProtectExecute, lane);
   for (unsigned page = 0; done && page < ORACLE_DATA_PAGES; ++page) {
     const uint64_t address = ORACLE_DATA_BASE + page * ORACLE_PAGE;
     if (page == ORACLE_PAGE_HOLE) continue;

@@ -10,7 +10,9 @@
 namespace kvrm::oracle {
 
 // Code and data of a lane, as the guest under QEMU has them; an error text if that fails.
-std::string make_world(Machine& machine, unsigned lane, const Memory& memory);
+// Code that is given is there from the start and cannot be written; otherwise the pages can.
+std::string make_world(Machine& machine, unsigned lane, const Memory& memory,
+                       const std::vector<uint32_t>* code = nullptr);
 
 // Pages that a case may change.
 bool is_plain_page(unsigned page);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""PTX for a region of every row: nothing of the state is left in memory, and NVIDIA's assembler takes it.
+"""PTX for a region of every row: nothing of the state is left in memory, signs are bits, and NVIDIA's assembler takes it.
 
     rows_ptx.py RUNNER [--ptxas PTXAS]        RUNNER is build/tests/translator/rows_ptx
 """
@@ -27,6 +27,10 @@ def main():
             kept = [name for name, body in bodies if "__local_depot" in body]
             if kept or len(bodies) < 700:
                 sys.exit(f"{len(bodies)} regions; with memory of their own: {' '.join(kept)}")
+            # Of a NaN these change the sign or not.
+            signs = re.findall(r"\b(?:neg|abs)\.(?:ftz\.)?f\d+.*", text)
+            if signs:
+                sys.exit(f"signs are changed by: {signs[:5]}")
             if not arguments.ptxas:
                 print("not assembled: there is no ptxas here")
                 continue

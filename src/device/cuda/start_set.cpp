@@ -15,6 +15,17 @@ bool is_fixed_code(const memory::AddressSpace::SourceArea& area) {
   return (area.protection & (memory::kExecute | memory::kWrite)) == memory::kExecute;
 }
 
+constexpr u64 kMostFixedCode = u64{4} << 20;  // bytes that are looked at, in an area of a raw lane
+
+std::vector<u8> bytes_of(const memory::AddressSpace::SourceArea& area, std::span<const StartSet::PrivatePage> pages) {
+  std::vector<u8> bytes(area.end - area.start);
+  for (const auto& page : pages) {
+    if (page.address < area.start || page.address >= area.end) continue;
+    std::memcpy(bytes.data() + (page.address - area.start), page.bytes, kPageSize);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 u64 StartSet::place_image(const std::shared_ptr<const memory::Image>& image) {
@@ -41,11 +52,7 @@ u64 StartSet::place_page(const u8* bytes) {
 // All pages of an area, whoever it is shared by. Code that no lane can write is an image like any other.
 void StartSet::place_common(const memory::AddressSpace::SourceArea& area, std::span<const PrivatePage> pages) {
   if (common_areas_.contains(area.start)) return;
-  std::vector<u8> bytes(area.end - area.start);
-  for (const auto& page : pages) {
-    if (page.address < area.start || page.address >= area.end) continue;
-    std::memcpy(bytes.data() + (page.address - area.start), page.bytes, kPageSize);
-  }
+  const std::vector<u8> bytes = bytes_of(area, pages);
   CommonArea placed{page_bytes_.size(), nullptr};
   if (is_fixed_code(area)) {
     placed.image = std::make_shared<const memory::Image>(bytes);
@@ -56,18 +63,42 @@ void StartSet::place_common(const memory::AddressSpace::SourceArea& area, std::s
   common_areas_.emplace(area.start, std::move(placed));
 }
 
+// Equal ones are there once.
+std::shared_ptr<const memory::Image> StartSet::image_with(std::vector<u8> bytes) {
+  const u64 hash = std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const auto [first, last] = own_images_.equal_range(hash);
+  for (auto found = first; found != last; ++found) {
+    const memory::Image& image = *found->second;
+    if (image.size() == bytes.size() && std::memcmp(image.page(0), bytes.data(), bytes.size()) == 0)
+      return found->second;
+  }
+  return own_images_.emplace(hash, std::make_shared<const memory::Image>(bytes))->second;
+}
+
 u32 StartSet::add(const Contents& contents) {
   Planned planned{contents, {}, names_.size()};
   names_ += contents.program;
-  for (const auto& area : contents.areas) {
+  for (auto& area : planned.contents.areas) {
     if (contents.common) {
       place_common(area, contents.pages);
-    } else if (area.image) {
-      (void)place_image(area.image);
+      continue;
     }
+    // Code of raw lanes: whoever has the same runs it together.
+    if (!area.image && is_fixed_code(area) && area.end - area.start <= kMostFixedCode) {
+      area.image = image_with(bytes_of(area, contents.pages));
+      area.offset = 0;
+    }
+    if (area.image) (void)place_image(area.image);
   }
   if (contents.common) planned.contents.pages.clear();
-  for (const auto& page : planned.contents.pages) planned.offsets.push_back(place_page(page.bytes));
+  for (const auto& page : planned.contents.pages) {
+    const auto area = std::ranges::find_if(
+        planned.contents.areas, [&](const auto& one) { return page.address >= one.start && page.address < one.end; });
+    const u64 at = page.address - area->start + area->offset;
+    const bool is_shown = area->image && std::memcmp(area->image->page(at), page.bytes, kPageSize) == 0;
+    planned.pages.push_back(is_shown ? PlacedPage{true, image_offsets_.at(area->image.get()) + at}
+                                     : PlacedPage{false, place_page(page.bytes)});
+  }
   most_areas_ = std::max(most_areas_, static_cast<u32>(contents.areas.size()));
   area_count_ += contents.areas.size();
   start_page_count_ += planned.contents.pages.size();
@@ -101,7 +132,8 @@ StartSet::Placed StartSet::placed_at(const Bases& bases) const {
         reinterpret_cast<const lanes::StartPage*>(bases.start_pages + placed.pages.size() * sizeof(lanes::StartPage));
     start.page_count = contents.pages.size();
     for (std::size_t i = 0; i < contents.pages.size(); ++i) {
-      placed.pages.push_back({contents.pages[i].address, bases.pages + planned.offsets[i]});
+      const PlacedPage& page = planned.pages[i];
+      placed.pages.push_back({contents.pages[i].address, (page.in_image ? bases.images : bases.pages) + page.offset});
     }
     start.is_process = contents.is_process;
     start.registers = contents.cpu;
@@ -117,16 +149,22 @@ StartSet::Placed StartSet::placed_at(const Bases& bases) const {
   return placed;
 }
 
+std::optional<StartSet::FixedCode> StartSet::fixed_code(const Planned& planned,
+                                                        const memory::AddressSpace::SourceArea& area) const {
+  const bool common = planned.contents.common;
+  const memory::Image* image = common ? common_areas_.at(area.start).image.get() : area.image.get();
+  if (!image || !is_fixed_code(area)) return std::nullopt;
+  return FixedCode{image, common ? 0 : area.offset};
+}
+
 std::vector<StartSet::SharedCode> StartSet::shared_code() const {
   std::map<std::pair<u64, u64>, SharedCode> found;  // by where it is shown and what is shown
   for (const Planned& planned : starts_) {
     for (const auto& area : planned.contents.areas) {
-      const bool common = planned.contents.common;
-      const memory::Image* image = common ? common_areas_.at(area.start).image.get() : area.image.get();
-      if (!image || !is_fixed_code(area)) continue;
-      const u64 in_image = common ? 0 : area.offset;
-      const u64 offset = image_offsets_.at(image) + in_image;
-      const auto* words = reinterpret_cast<const u32*>(image->page(0) + in_image);
+      const auto code = fixed_code(planned, area);
+      if (!code) continue;
+      const u64 offset = image_offsets_.at(code->image) + code->offset;
+      const auto* words = reinterpret_cast<const u32*>(code->image->page(0) + code->offset);
       found.emplace(std::pair(area.start, offset),
                     SharedCode{area.start, offset, std::span(words, (area.end - area.start) / 4)});
     }
@@ -134,6 +172,17 @@ std::vector<StartSet::SharedCode> StartSet::shared_code() const {
   std::vector<SharedCode> codes;
   for (const auto& [key, code] : found) codes.push_back(code);
   return codes;
+}
+
+std::optional<u32> StartSet::word_at(u32 start, u64 pc) const {
+  const Planned& planned = starts_.at(start);
+  for (const auto& area : planned.contents.areas) {
+    if (pc < area.start || pc >= area.end || pc % 4 != 0) continue;
+    const auto code = fixed_code(planned, area);
+    if (!code) return std::nullopt;
+    return static_cast<u32>((image_offsets_.at(code->image) + code->offset + (pc - area.start)) / 4);
+  }
+  return std::nullopt;
 }
 
 }  // namespace kvrm::device::cuda

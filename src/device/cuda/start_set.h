@@ -55,6 +55,8 @@ class StartSet {
     std::span<const u32> words;
   };
   std::vector<SharedCode> shared_code() const;
+  // The number of the word at pc among those of all images, if lanes with this start run it from there.
+  std::optional<u32> word_at(u32 start, u64 pc) const;
 
   const std::vector<std::shared_ptr<const memory::Image>>& images() const { return images_; }
   u64 image_bytes() const { return image_bytes_; }  // of all images, one after the other
@@ -64,13 +66,24 @@ class StartSet {
   u64 start_page_count() const { return start_page_count_; }
 
  private:
+  struct PlacedPage {
+    bool in_image;
+    u64 offset;  // among the images, or in page_bytes_
+  };
   struct Planned {
     Contents contents;  // without bytes
-    std::vector<u64> offsets;  // of its pages in page_bytes_
+    std::vector<PlacedPage> pages;
     u64 name;  // in names_
   };
   u64 place_image(const std::shared_ptr<const memory::Image>& image);
   u64 place_page(const u8* bytes);
+  std::shared_ptr<const memory::Image> image_with(std::vector<u8> bytes);
+  // What a planned area shows of an image, if it is code that no lane can write.
+  struct FixedCode {
+    const memory::Image* image;
+    u64 offset;  // in the image
+  };
+  std::optional<FixedCode> fixed_code(const Planned& planned, const memory::AddressSpace::SourceArea& area) const;
   void place_common(const memory::AddressSpace::SourceArea& area, std::span<const PrivatePage> pages);
 
   std::vector<Planned> starts_;
@@ -78,6 +91,7 @@ class StartSet {
   u64 area_count_ = 0, start_page_count_ = 0;
   std::vector<std::shared_ptr<const memory::Image>> images_;
   std::map<const memory::Image*, u64> image_offsets_;
+  std::unordered_multimap<u64, std::shared_ptr<const memory::Image>> own_images_;  // by hash: those made here
   u64 image_bytes_ = 0;
   std::vector<u8> page_bytes_;
   std::unordered_multimap<u64, u64> page_offsets_;  // by hash
