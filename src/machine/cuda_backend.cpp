@@ -232,13 +232,13 @@ Result<void> CudaBackend::place_lanes() {
   return {};
 }
 
-Result<void> CudaBackend::translate_beginnings(unsigned first, std::size_t count) {
+Result<void> CudaBackend::translate_beginnings(unsigned first, std::size_t count, const std::atomic<bool>& cancel) {
   if (!starts_) return {};
   std::vector<u32> words;
   for (unsigned i = first; i < first + count; ++i) {
     if (const auto word = starts_->word_at(start_of_[i], at(i).cpu.pc)) words.push_back(*word);
   }
-  return regions_->expect(words);
+  return regions_->expect(words, &cancel);
 }
 
 Result<void> CudaBackend::begin_regions(GpuRegions* regions, LaneSet& set, const StartSet& starts) const {
@@ -250,10 +250,12 @@ Result<void> CudaBackend::begin_regions(GpuRegions* regions, LaneSet& set, const
   return regions->begin(make_target(gpu_, set), std::move(codes), starts.images());
 }
 
-void CudaBackend::watch_places(GpuRegions* regions, LaneSet::Run& run, LaneSet::Hooks& hooks) const {
-  if (!regions) return;
+Result<void> CudaBackend::watch_places(GpuRegions* regions, LaneSet::Run& run, LaneSet::Hooks& hooks) const {
+  if (!regions) return {};
+  if (auto settled = regions->settle(hooks.cancel); !settled) return settled;
   run.slice = regions->next(slice_);
-  hooks.paused = [this, regions] { return regions->paused(slice_); };
+  hooks.paused = [this, regions, cancel = hooks.cancel] { return regions->paused(slice_, cancel); };
+  return {};
 }
 
 void CudaBackend::count(const lanes::JobEnd& end) {
@@ -320,7 +322,7 @@ Stop CudaBackend::stop_of(unsigned number, Lane& lane, const lanes::JobEnd& end,
 
 Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) {
   if (auto placed = place_lanes(); !placed) return placed;
-  if (auto translated = translate_beginnings(first, results.size()); !translated) return translated;
+  if (auto translated = translate_beginnings(first, results.size(), control.cancel); !translated) return translated;
   std::vector<lanes::Order> orders(set_->padded_lanes(), lanes::Order::kRest);
   u64 alive = 0;
   // All lanes begin with the first launch, so that whatever is done to them later is done on the GPU.
@@ -373,8 +375,8 @@ Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results,
                    .raw_calls = static_cast<bool>(control.system_call),
                    .slice = {.time = slice_},
                    .orders = orders};
-  watch_places(regions_.get(), run, hooks);
-  const auto ran = set_->run(run, hooks);
+  Result<void> ran = watch_places(regions_.get(), run, hooks);
+  if (ran) ran = set_->run(run, hooks);
   control.progress.lanes_alive.fetch_sub(alive, std::memory_order_relaxed);
   if (!ran) return ran;
   u64 total = 0;
@@ -494,8 +496,8 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
     }
   };
   LaneSet::Run run{.budget = limits.instructions, .meet = meet_, .slice = {.time = slice_}, .orders = {}};
-  watch_places(job_regions_.get(), run, hooks);
-  const auto ran = job_set_->run(run, hooks);
+  Result<void> ran = watch_places(job_regions_.get(), run, hooks);
+  if (ran) ran = job_set_->run(run, hooks);
   control.progress.lanes_alive.fetch_sub(lane_count, std::memory_order_relaxed);
   return ran;
 }

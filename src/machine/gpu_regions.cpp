@@ -135,6 +135,7 @@ std::string GpuRegions::key_now() const {
 
 Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector<translator::SharedCode> codes,
                                std::vector<std::shared_ptr<const memory::Image>> images) {
+  if (pending_.valid()) (void)adopt(pending_.get());
   target_ = std::move(target);
   codes_ = std::move(codes);
   images_ = std::move(images);
@@ -166,7 +167,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
     code_ = {};
     return {};
   }
-  return make();
+  return make(nullptr);
 }
 
 bool GpuRegions::may_translate() const { return !failed_ && seconds_ + link_seconds_ < settings_.budget_seconds; }
@@ -184,11 +185,21 @@ LaneSet::Slice GpuRegions::next(std::chrono::milliseconds usual) const {
   return slice;
 }
 
-Result<LaneSet::Slice> GpuRegions::paused(std::chrono::milliseconds usual) {
-  if (!is_over()) {
-    if (auto done = look(); !done) return done.error();
+Result<LaneSet::Slice> GpuRegions::paused(std::chrono::milliseconds usual, const std::atomic<bool>* cancel) {
+  if (auto done = settle(cancel); !done) return done.error();
+  if (!is_over() && !pending_.valid()) {
+    if (auto done = look(cancel); !done) return done.error();
   }
   return next(usual);
+}
+
+Result<void> GpuRegions::settle(const std::atomic<bool>* cancel) {
+  using namespace std::chrono_literals;
+  if (!pending_.valid()) return {};
+  while (pending_.wait_for(1ms) == std::future_status::timeout) {
+    if (cancel && cancel->load(std::memory_order_relaxed)) return {};
+  }
+  return adopt(pending_.get()) ? take() : Result<void>();
 }
 
 // The lanes go on with code_.
@@ -224,8 +235,9 @@ bool GpuRegions::restart() {
   return true;
 }
 
-Result<void> GpuRegions::expect(std::span<const u32> words) {
-  if (!may_translate()) return {};
+Result<void> GpuRegions::expect(std::span<const u32> words, const std::atomic<bool>* cancel) {
+  if (auto done = settle(cancel); !done) return done;
+  if (!may_translate() || pending_.valid()) return {};
   expected_.resize(counts_ / 2);
   std::vector<u32> heat(counts_);
   bool is_new = false;
@@ -238,13 +250,13 @@ Result<void> GpuRegions::expect(std::span<const u32> words) {
   constexpr u32 kAll = 1u << 20;
   if (!translator_) limits_.regions = limits_.regions_a_round = limits_.smallest_share = kAll;
   if (!restart() || !translator_->choose(codes_, heat, false)) return {};
-  if (auto made = make(); !made) return made;
+  if (auto made = make(cancel); !made) return made;
   // To join so many with a few more takes too long.
   if (regions_of(code_.heads) > translator::GpuLimits().regions) round_ = settings_.rounds.most;
   return {};
 }
 
-Result<void> GpuRegions::look() {
+Result<void> GpuRegions::look(const std::atomic<bool>* cancel) {
   auto heat = target_->heat();
   if (!heat) return heat.error();
   auto usual_float = target_->usual_float();
@@ -254,31 +266,42 @@ Result<void> GpuRegions::look() {
   for (std::size_t i = 0; i < heat->size(); ++i) heat_[i] = sum(heat_[i], (*heat)[i]);
   code_.usual_float = *usual_float;
   ++round_;
-  if (translator_->choose(codes_, *heat, *usual_float)) return make();
+  if (translator_->choose(codes_, *heat, *usual_float)) return make(cancel);
   if (linked_) save();  // that there was nothing new is worth knowing, too
   return {};
 }
 
-Result<void> GpuRegions::make() {
-  translator::GpuTranslation made = timed(seconds_, [&] { return translator_->translate(target_->kind()); });
-  if (made.ptx.empty()) {
-    fail("the translator failed");
-    return {};
+Result<void> GpuRegions::make(const std::atomic<bool>* cancel) {
+  pending_ = std::async(std::launch::async, [this, kind = target_->kind()] { return compile(kind); });
+  return settle(cancel);
+}
+
+GpuRegions::Made GpuRegions::compile(translator::LaneKind kind) const {
+  const Error nothing{"the translator failed"};
+  Made made{{}, nothing, nothing};
+  made.translation = timed(made.seconds, [&] { return translator_->translate(kind); });
+  if (made.translation.ptx.empty()) return made;
+  keep_text(made.translation.ptx);
+  made.image = timed(made.link_seconds, [&] { return target_->link(made.translation.ptx); });
+  made.linked = made.image ? timed(made.link_seconds, [&] { return target_->load(*made.image); }) : made.image.error();
+  return made;
+}
+
+// False if there is nothing to go on with.
+bool GpuRegions::adopt(Made made) {
+  seconds_ += made.seconds;
+  link_seconds_ += made.link_seconds;
+  if (!made.linked) {
+    fail(made.linked.error().message);
+    return false;
   }
-  keep_text(made.ptx);
-  auto image = timed(link_seconds_, [&] { return target_->link(made.ptx); });
-  auto linked = image ? timed(link_seconds_, [&] { return target_->load(*image); }) : image.error();
-  if (!linked) {
-    fail(linked.error().message);
-    return {};
-  }
-  linked_ = *std::move(linked);
-  code_.heads = std::move(made.heads);
-  code_.words = made.words;
-  code_.image = *std::move(image);
+  linked_ = *std::move(made.linked);
+  code_.heads = std::move(made.translation.heads);
+  code_.words = made.translation.words;
+  code_.image = *std::move(made.image);
   cached_ = 0;
   save();
-  return take();
+  return true;
 }
 
 void GpuRegions::fail(const std::string& why) {

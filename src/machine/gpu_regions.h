@@ -2,7 +2,9 @@
 // the first launches are cut short to see where the lanes are, that is translated, and the lanes go on with it.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <future>
 #include <memory>
 #include <span>
 #include <string>
@@ -58,11 +60,15 @@ class GpuRegions {
                      std::vector<std::shared_ptr<const memory::Image>> images = {});
   // Whether it wants to know where raw lanes begin, before they do: numbers of words of all images.
   bool expects() const { return settings_.rounds.at_once; }
-  Result<void> expect(std::span<const u32> words);
+  Result<void> expect(std::span<const u32> words, const std::atomic<bool>* cancel = nullptr);
   // How the next launch is to be. `usual`: the most any launch may take; 0: no limit.
   device::cuda::LaneSet::Slice next(std::chrono::milliseconds usual) const;
-  // A launch was cut short, and this is how the next one is to be.
-  Result<device::cuda::LaneSet::Slice> paused(std::chrono::milliseconds usual);
+  // A launch was cut short, and this is how the next one is to be. Who cancels does not wait for compilers: they go on,
+  // and what they make is taken by the next one to ask.
+  Result<device::cuda::LaneSet::Slice> paused(std::chrono::milliseconds usual,
+                                              const std::atomic<bool>* cancel = nullptr);
+  // Before the first launch of a run: takes what an earlier run did not wait for.
+  Result<void> settle(const std::atomic<bool>* cancel = nullptr);
 
   // Nothing was translated, nor will it be.
   bool has_failed() const { return failed_ && code_.heads.empty(); }
@@ -74,8 +80,17 @@ class GpuRegions {
   bool is_over() const;
   Result<void> take();
   bool restart();
-  Result<void> look();
-  Result<void> make();
+  // What compilers have made. They touch nothing of the rest.
+  struct Made {
+    translator::GpuTranslation translation;
+    Result<std::vector<std::byte>> image;
+    Result<device::cuda::GpuPointer> linked;
+    double seconds = 0, link_seconds = 0;
+  };
+  Made compile(translator::LaneKind kind) const;
+  bool adopt(Made made);
+  Result<void> look(const std::atomic<bool>* cancel);
+  Result<void> make(const std::atomic<bool>* cancel);
   void fail(const std::string& why);
   void save() const;
 
@@ -96,6 +111,7 @@ class GpuRegions {
   bool failed_ = false;
   double seconds_ = 0, link_seconds_ = 0;
   double seconds_before_ = 0;  // of both, for other programs
+  std::future<Made> pending_;  // the last member: whoever destroys this waits for it first
 };
 
 }  // namespace kvrm

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include "damaged_file.h"
@@ -34,6 +36,7 @@ struct Device {
   unsigned links = 0, loads = 0;
   bool alone = false, links_fail = false, loads_fail = false;
   milliseconds link_time{0};
+  std::shared_future<void> linker;  // works when this is there
 };
 
 class Target final : public RegionTarget {
@@ -45,6 +48,7 @@ class Target final : public RegionTarget {
   Result<std::vector<std::byte>> link(const std::string& ptx) override {
     ++device_.links;
     std::this_thread::sleep_for(device_.link_time);
+    if (device_.linker.valid()) device_.linker.wait();
     if (device_.links_fail) return Error{"the driver is too old"};
     const auto bytes = std::as_bytes(std::span(ptx));
     return std::vector<std::byte>(bytes.begin(), bytes.end());
@@ -141,6 +145,45 @@ TEST_F(RegionsOfAGpu, WhereLanesBeginIsTranslatedBeforeTheyRun) {
   ASSERT_TRUE(regions.expect(more));
   EXPECT_EQ(device_.regions.size(), 2u);
   EXPECT_EQ(device_.links, 2u);
+}
+
+// The linker works on until it is let go; what it made is there for the next run.
+TEST_F(RegionsOfAGpu, WhoCancelsDoesNotWaitForIt) {
+  GpuRegions regions(settings());
+  ASSERT_TRUE(begin(regions));
+  std::promise<void> go;
+  device_.linker = go.get_future().share();
+  device_.heat[0] = 100;
+  const std::atomic<bool> cancelled = true;
+  ASSERT_TRUE(regions.paused(milliseconds(0), &cancelled));
+  ASSERT_TRUE(regions.paused(milliseconds(0), &cancelled));
+  ASSERT_TRUE(regions.settle(&cancelled));
+  EXPECT_TRUE(device_.regions.empty());
+  go.set_value();
+  ASSERT_TRUE(regions.settle());
+  EXPECT_EQ(device_.regions.size(), 1u);
+  EXPECT_EQ(device_.links, 1u);
+}
+
+// The same, but other programs are placed before anybody asks.
+TEST_F(RegionsOfAGpu, WhatNobodyWaitedForIsKept) {
+  std::promise<void> go;
+  {
+    GpuRegions regions(settings());
+    ASSERT_TRUE(begin(regions));
+    device_.linker = go.get_future().share();
+    device_.heat[0] = 100;
+    const std::atomic<bool> cancelled = true;
+    ASSERT_TRUE(regions.paused(milliseconds(0), &cancelled));
+    go.set_value();
+    ASSERT_TRUE(begin(regions));
+    EXPECT_EQ(device_.regions.size(), 1u);
+  }
+  GpuRegions later(settings());
+  device_.regions.clear();
+  ASSERT_TRUE(begin(later));
+  EXPECT_EQ(device_.regions.size(), 1u);
+  EXPECT_EQ(device_.links, 1u);
 }
 
 TEST_F(RegionsOfAGpu, ProgramsRunAtLeastAsLongAsTranslatingTakes) {
