@@ -186,7 +186,7 @@ Result<void> CudaBackend::start(unsigned number, const linux_abi::Program& progr
 
 // Puts all lanes that have not run yet on the GPU. Lanes that have run must not lose what they began with, so a lane
 // cannot be started again while others go on.
-Result<void> CudaBackend::place_lanes() {
+Result<void> CudaBackend::place_lanes(const std::atomic<bool>& cancel) {
   bool missing = !set_, there = false;
   for (unsigned i = 0; i < lanes_.size(); ++i) {
     const Lane& lane = at(i);
@@ -222,7 +222,7 @@ Result<void> CudaBackend::place_lanes() {
   if (!set) return set.error();
   if (auto placed = (*set)->place(starts, jobs); !placed) return placed;
   set_ = std::move(*set);
-  if (auto begun = begin_regions(regions_.get(), *set_, starts); !begun) return begun;
+  if (auto begun = begin_regions(regions_.get(), *set_, starts, cancel); !begun) return begun;
   const bool is_raw = std::ranges::none_of(lanes_, [](const auto& lane) { return lane->program != nullptr; });
   if (regions_ && regions_->expects() && is_raw) {
     starts_ = std::make_unique<StartSet>(std::move(starts));
@@ -241,21 +241,20 @@ Result<void> CudaBackend::translate_beginnings(unsigned first, std::size_t count
   return regions_->expect(words, &cancel);
 }
 
-Result<void> CudaBackend::begin_regions(GpuRegions* regions, LaneSet& set, const StartSet& starts) const {
+Result<void> CudaBackend::begin_regions(GpuRegions* regions, LaneSet& set, const StartSet& starts,
+                                        const std::atomic<bool>& cancel) const {
   if (!regions) return {};
   std::vector<translator::SharedCode> codes;
   for (const auto& code : starts.shared_code()) {
     codes.push_back({code.start, code.words, static_cast<u32>(code.offset / sizeof(u32))});
   }
-  return regions->begin(make_target(gpu_, set), std::move(codes), starts.images());
+  return regions->begin(make_target(gpu_, set), std::move(codes), starts.images(), &cancel);
 }
 
-Result<void> CudaBackend::watch_places(GpuRegions* regions, LaneSet::Run& run, LaneSet::Hooks& hooks) const {
-  if (!regions) return {};
-  if (auto settled = regions->settle(hooks.cancel); !settled) return settled;
+void CudaBackend::watch_places(GpuRegions* regions, LaneSet::Run& run, LaneSet::Hooks& hooks) const {
+  if (!regions) return;
   run.slice = regions->next(slice_);
   hooks.paused = [this, regions, cancel = hooks.cancel] { return regions->paused(slice_, cancel); };
-  return {};
 }
 
 void CudaBackend::count(const lanes::JobEnd& end) {
@@ -321,7 +320,8 @@ Stop CudaBackend::stop_of(unsigned number, Lane& lane, const lanes::JobEnd& end,
 }
 
 Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) {
-  if (auto placed = place_lanes(); !placed) return placed;
+  if (auto placed = place_lanes(control.cancel); !placed) return placed;
+  if (auto settled = regions_ ? regions_->settle(&control.cancel) : Result<void>(); !settled) return settled;
   if (auto translated = translate_beginnings(first, results.size(), control.cancel); !translated) return translated;
   std::vector<lanes::Order> orders(set_->padded_lanes(), lanes::Order::kRest);
   u64 alive = 0;
@@ -375,8 +375,8 @@ Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results,
                    .raw_calls = static_cast<bool>(control.system_call),
                    .slice = {.time = slice_},
                    .orders = orders};
-  Result<void> ran = watch_places(regions_.get(), run, hooks);
-  if (ran) ran = set_->run(run, hooks);
+  watch_places(regions_.get(), run, hooks);
+  const auto ran = set_->run(run, hooks);
   control.progress.lanes_alive.fetch_sub(alive, std::memory_order_relaxed);
   if (!ran) return ran;
   u64 total = 0;
@@ -455,7 +455,7 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
     job_lanes_ = lane_count;
   }
   if (auto placed = job_set_->place(starts, inputs); !placed) return placed;
-  if (auto begun = begin_regions(job_regions_.get(), *job_set_, starts); !begun) return begun;
+  if (auto begun = begin_regions(job_regions_.get(), *job_set_, starts, control.cancel); !begun) return begun;
 
   LaneProcesses processes;
   Growth growth(control.progress.instructions);
@@ -496,8 +496,8 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
     }
   };
   LaneSet::Run run{.budget = limits.instructions, .meet = meet_, .slice = {.time = slice_}, .orders = {}};
-  Result<void> ran = watch_places(job_regions_.get(), run, hooks);
-  if (ran) ran = job_set_->run(run, hooks);
+  watch_places(job_regions_.get(), run, hooks);
+  const auto ran = job_set_->run(run, hooks);
   control.progress.lanes_alive.fetch_sub(lane_count, std::memory_order_relaxed);
   return ran;
 }

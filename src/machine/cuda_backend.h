@@ -47,14 +47,13 @@ class CudaBackend final : public Backend {
   CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRouter router, const Options& options,
               Dispatching dispatching, std::unique_ptr<GpuRegions> regions);
   // A launch that may be cut short to translate what the lanes run.
-  Result<void> watch_places(GpuRegions* regions, device::cuda::LaneSet::Run& run,
-                            device::cuda::LaneSet::Hooks& hooks) const;
-  Result<void> begin_regions(GpuRegions* regions, device::cuda::LaneSet& set,
-                             const device::cuda::StartSet& starts) const;
+  void watch_places(GpuRegions* regions, device::cuda::LaneSet::Run& run, device::cuda::LaneSet::Hooks& hooks) const;
+  Result<void> begin_regions(GpuRegions* regions, device::cuda::LaneSet& set, const device::cuda::StartSet& starts,
+                             const std::atomic<bool>& cancel) const;
   device::cuda::LaneSet::Plan plan(u32 lanes, u32 most_areas) const;
   Lane& at(unsigned lane);
   RestingMemory& resting(unsigned lane);
-  Result<void> place_lanes();
+  Result<void> place_lanes(const std::atomic<bool>& cancel);
   Result<void> translate_beginnings(unsigned first, std::size_t count, const std::atomic<bool>& cancel);
   Result<void> try_run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control);
   Stop stop_of(unsigned number, Lane& lane, const device::lanes::JobEnd& end, LaneProcesses& processes);

@@ -22,8 +22,9 @@ constexpr u32 kLongTurn = 1u << 14;
 
 class GpuTarget final : public RegionTarget {
  public:
-  GpuTarget(GpuPointer gpu, LaneSet& set) : gpu_(std::move(gpu)), set_(set) {}
-  translator::LaneKind kind() const override { return {.alone = set_.alone(), .common = set_.common()}; }
+  GpuTarget(GpuPointer gpu, LaneSet& set)
+      : gpu_(std::move(gpu)), set_(set), kind_{.alone = set.alone(), .common = set.common()} {}
+  translator::LaneKind kind() const override { return kind_; }
   Result<std::vector<u32>> heat() override { return set_.heat(); }
   Result<bool> usual_float() override { return set_.usual_float(); }
   Result<std::vector<std::byte>> link(const std::string& ptx) override { return gpu_->link(ptx); }
@@ -34,7 +35,8 @@ class GpuTarget final : public RegionTarget {
 
  private:
   const GpuPointer gpu_;
-  LaneSet& set_;
+  LaneSet& set_;  // may be gone while a compiler still works
+  const translator::LaneKind kind_;
 };
 
 // Runs something and adds to `seconds` what it took.
@@ -134,8 +136,16 @@ std::string GpuRegions::key_now() const {
 }
 
 Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector<translator::SharedCode> codes,
-                               std::vector<std::shared_ptr<const memory::Image>> images) {
-  if (pending_.valid()) (void)adopt(pending_.get());
+                               std::vector<std::shared_ptr<const memory::Image>> images,
+                               const std::atomic<bool>* cancel) {
+  if (pending_.valid()) {
+    if (is_ready(cancel)) {
+      (void)adopt(pending_.get());
+    } else {
+      abandoned_.push_back(std::move(pending_));
+      key_.clear();
+    }
+  }
   target_ = std::move(target);
   codes_ = std::move(codes);
   images_ = std::move(images);
@@ -149,6 +159,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   linked_.reset();
   heat_.clear();
   expected_.clear();
+  limits_ = {};
   code_ = {};
   round_ = 0;
   cached_ = 0;
@@ -167,7 +178,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
     code_ = {};
     return {};
   }
-  return make(nullptr);
+  return make(cancel);
 }
 
 bool GpuRegions::may_translate() const { return !failed_ && seconds_ + link_seconds_ < settings_.budget_seconds; }
@@ -193,12 +204,16 @@ Result<LaneSet::Slice> GpuRegions::paused(std::chrono::milliseconds usual, const
   return next(usual);
 }
 
-Result<void> GpuRegions::settle(const std::atomic<bool>* cancel) {
+bool GpuRegions::is_ready(const std::atomic<bool>* cancel) {
   using namespace std::chrono_literals;
-  if (!pending_.valid()) return {};
   while (pending_.wait_for(1ms) == std::future_status::timeout) {
-    if (cancel && cancel->load(std::memory_order_relaxed)) return {};
+    if (cancel && cancel->load(std::memory_order_relaxed)) return false;
   }
+  return true;
+}
+
+Result<void> GpuRegions::settle(const std::atomic<bool>* cancel) {
+  if (!pending_.valid() || !is_ready(cancel)) return {};
   return adopt(pending_.get()) ? take() : Result<void>();
 }
 
@@ -272,18 +287,17 @@ Result<void> GpuRegions::look(const std::atomic<bool>* cancel) {
 }
 
 Result<void> GpuRegions::make(const std::atomic<bool>* cancel) {
-  pending_ = std::async(std::launch::async, [this, kind = target_->kind()] { return compile(kind); });
+  pending_ = std::async(std::launch::async,
+                        [translator = translator_, target = target_] { return compile(*translator, *target); });
   return settle(cancel);
 }
 
-GpuRegions::Made GpuRegions::compile(translator::LaneKind kind) const {
-  const Error nothing{"the translator failed"};
-  Made made{{}, nothing, nothing};
-  made.translation = timed(made.seconds, [&] { return translator_->translate(kind); });
+GpuRegions::Made GpuRegions::compile(translator::GpuTranslator& translator, RegionTarget& target) {
+  Made made{{}, Error{"the translator failed"}};
+  made.translation = timed(made.seconds, [&] { return translator.translate(target.kind()); });
   if (made.translation.ptx.empty()) return made;
   keep_text(made.translation.ptx);
-  made.image = timed(made.link_seconds, [&] { return target_->link(made.translation.ptx); });
-  made.linked = made.image ? timed(made.link_seconds, [&] { return target_->load(*made.image); }) : made.image.error();
+  made.image = timed(made.link_seconds, [&] { return target.link(made.translation.ptx); });
   return made;
 }
 
@@ -291,11 +305,12 @@ GpuRegions::Made GpuRegions::compile(translator::LaneKind kind) const {
 bool GpuRegions::adopt(Made made) {
   seconds_ += made.seconds;
   link_seconds_ += made.link_seconds;
-  if (!made.linked) {
-    fail(made.linked.error().message);
+  auto linked = made.image ? timed(link_seconds_, [&] { return target_->load(*made.image); }) : made.image.error();
+  if (!linked) {
+    fail(linked.error().message);
     return false;
   }
-  linked_ = *std::move(made.linked);
+  linked_ = *std::move(linked);
   code_.heads = std::move(made.translation.heads);
   code_.words = made.translation.words;
   code_.image = *std::move(made.image);

@@ -56,15 +56,17 @@ class GpuRegions {
   const Settings& settings() const { return settings_; }
 
   // The target has been given the programs with this code and has not run yet. `images` keep the words alive.
+  // In all of these who cancels does not wait for compilers: they go on, and what they make is taken by the next to
+  // ask.
   Result<void> begin(std::unique_ptr<RegionTarget> target, std::vector<translator::SharedCode> codes,
-                     std::vector<std::shared_ptr<const memory::Image>> images = {});
+                     std::vector<std::shared_ptr<const memory::Image>> images = {},
+                     const std::atomic<bool>* cancel = nullptr);
   // Whether it wants to know where raw lanes begin, before they do: numbers of words of all images.
   bool expects() const { return settings_.rounds.at_once; }
   Result<void> expect(std::span<const u32> words, const std::atomic<bool>* cancel = nullptr);
   // How the next launch is to be. `usual`: the most any launch may take; 0: no limit.
   device::cuda::LaneSet::Slice next(std::chrono::milliseconds usual) const;
-  // A launch was cut short, and this is how the next one is to be. Who cancels does not wait for compilers: they go on,
-  // and what they make is taken by the next one to ask.
+  // A launch was cut short, and this is how the next one is to be.
   Result<device::cuda::LaneSet::Slice> paused(std::chrono::milliseconds usual,
                                               const std::atomic<bool>* cancel = nullptr);
   // Before the first launch of a run: takes what an earlier run did not wait for.
@@ -80,14 +82,15 @@ class GpuRegions {
   bool is_over() const;
   Result<void> take();
   bool restart();
-  // What compilers have made. They touch nothing of the rest.
+  // What compilers have made. Nothing is loaded onto the GPU by them: kernels may run there, and loading waits for
+  // them.
   struct Made {
     translator::GpuTranslation translation;
     Result<std::vector<std::byte>> image;
-    Result<device::cuda::GpuPointer> linked;
     double seconds = 0, link_seconds = 0;
   };
-  Made compile(translator::LaneKind kind) const;
+  static Made compile(translator::GpuTranslator& translator, RegionTarget& target);
+  bool is_ready(const std::atomic<bool>* cancel);  // waits until it is, or somebody cancels
   bool adopt(Made made);
   Result<void> look(const std::atomic<bool>* cancel);
   Result<void> make(const std::atomic<bool>* cancel);
@@ -95,11 +98,11 @@ class GpuRegions {
   void save() const;
 
   const Settings settings_;
-  std::unique_ptr<RegionTarget> target_;
+  std::shared_ptr<RegionTarget> target_;
   std::vector<translator::SharedCode> codes_;
   std::vector<std::shared_ptr<const memory::Image>> images_;
   std::string key_;  // of what follows
-  std::unique_ptr<translator::GpuTranslator> translator_;  // null until something is to be made
+  std::shared_ptr<translator::GpuTranslator> translator_;  // null until something is to be made
   translator::StoredGpuCode code_;
   device::cuda::GpuPointer linked_;
   u64 counts_ = 0;  // how many the target has, twice the words of all images
@@ -111,7 +114,8 @@ class GpuRegions {
   bool failed_ = false;
   double seconds_ = 0, link_seconds_ = 0;
   double seconds_before_ = 0;  // of both, for other programs
-  std::future<Made> pending_;  // the last member: whoever destroys this waits for it first
+  std::future<Made> pending_;
+  std::vector<std::future<Made>> abandoned_;  // of programs that are no longer here; whoever destroys this waits
 };
 
 }  // namespace kvrm

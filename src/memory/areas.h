@@ -13,6 +13,9 @@ enum AreaFlag : u32 {
   kAreaTouched = 4,  // with kAreaSource: some page has been replaced by a private copy
 };
 
+// Code that nobody can write.
+KVRM_INLINE bool is_fixed_code(u32 protection) { return (protection & (kExecute | kWrite)) == kExecute; }
+
 struct Area {
   u64 start, end;
   u32 protection;

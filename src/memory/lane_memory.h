@@ -32,7 +32,7 @@ inline constexpr u64 kEntryRead = u64{1} << 56;
 inline constexpr u64 kEntryWrite = u64{1} << 57;
 inline constexpr u64 kEntryExecute = u64{1} << 58;
 inline constexpr u64 kEntryPrivate = u64{1} << 59;
-inline constexpr u64 kEntryCommon = u64{1} << 60;  // writable bytes that several lanes see: accesses are atomic
+inline constexpr u64 kEntryCommon = u64{1} << 60;  // bytes that several lanes see: accesses are atomic
 inline constexpr u64 kEntryCounted = u64{1} << 61;  // still shared bytes, but one of the lane's private pages already
 inline constexpr u64 kEntryWatched = u64{1} << 62;  // may have watched words (lane_watch.h): all writes are noted
 inline constexpr u64 kEntryPresent = u64{1} << 63;
@@ -80,6 +80,7 @@ struct LaneSpace {
 // Where a page is. Tags are page addresses with bits for what the page is not for. Common pages are for neither of the
 // first two: who knows how to access them looks at the others. A lane has pages of one kind only.
 inline constexpr u64 kNoRead = 1, kNoWrite = 2, kNoCommonRead = 4, kNoCommonWrite = 8;
+static_assert(kNoRead == u64{static_cast<u32>(Access::kRead)} && kNoWrite == u64{static_cast<u32>(Access::kWrite)});
 struct LaneTranslation {
   u64 tag;
   u64 page;  // as in an entry, without flags

@@ -104,6 +104,7 @@ class ManyLanes : public Subject {
   std::string prepare(std::span<const Case> cases = {});
   std::vector<Ran> run(const std::vector<Group>& groups) override;
   uint64_t regions() const override { return regions_; }
+  bool renews() const { return translates_; }
 
  private:
   std::string renew(std::span<const Case> cases);
@@ -153,6 +154,7 @@ void ManyLanes::place(std::span<const Case> cases) {
     std::copy(cases[lane].group->words.begin(), cases[lane].group->words.end(), words);
     Registers registers;
     std::memcpy(registers.v, words, sizeof words);
+    // Where the words are there already, they go where it does not matter: it is SSBS that is set.
     registers.x[0] = translates_ ? kNotesBase : ORACLE_CODE_ENTRY;
     registers.pc = kPlaceAt + (expand(*cases[lane].input).ssbs ? kSecondWay : 0);
     machine_.set_registers(registers, lane);
@@ -240,7 +242,7 @@ std::vector<Subject::Ran> ManyLanes::run(const std::vector<Group>& groups) {
 
 std::unique_ptr<Subject> many_lanes(Machine machine, const Options& options, const Memory& memory, std::string& error) {
   auto subject = std::make_unique<ManyLanes>(std::move(machine), options, memory);
-  error = subject->prepare();
+  if (!subject->renews()) error = subject->prepare();
   return error.empty() ? std::move(subject) : nullptr;
 }
 

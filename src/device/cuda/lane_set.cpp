@@ -391,24 +391,28 @@ Result<void> LaneSet::collect_ends(const Hooks& hooks, Seen& seen, bool all_ende
   return {};
 }
 
+void LaneSet::ask(lanes::Control what) {
+  sync::store<sync::kRelease, sync::kSystem>(control_word(), *control_word() | what);
+}
+
+void LaneSet::pass_on_cancel(const Hooks& hooks, Service& service, Seen& seen) {
+  if (seen.cancelled || !hooks.cancel || !hooks.cancel->load(std::memory_order_relaxed)) return;
+  seen.cancelled = true;
+  service.cancel();
+  ask(lanes::kCancel);
+}
+
 // While the kernel runs.
 Result<void> LaneSet::watch(const Hooks& hooks, Service& service, std::chrono::milliseconds slice, Seen& seen) {
   using namespace std::chrono_literals;
   auto wait = 20us;
   const auto begin = std::chrono::steady_clock::now();
   auto next_look = begin;
-  const auto ask = [this](lanes::Control what) {
-    sync::store<sync::kRelease, sync::kSystem>(control_word(), *control_word() | what);
-  };
   for (;;) {
     auto done = stream_.wait_for(wait);
     if (!done) return done.error();
     drain_output();
-    if (hooks.cancel && hooks.cancel->load(std::memory_order_relaxed) && !seen.cancelled) {
-      seen.cancelled = true;
-      service.cancel();
-      ask(lanes::kCancel);
-    }
+    pass_on_cancel(hooks, service, seen);
     const auto now = std::chrono::steady_clock::now();
     if (slice.count() != 0 && now - begin >= slice) ask(lanes::kPause);
     if (*done || now >= next_look) {
@@ -486,6 +490,7 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
       launch = describe_for(*next);  // there may be new regions
     }
     launch.resume = 1;
+    pass_on_cancel(hooks, service, seen);  // the launch shall know it from the start
     ran = tell(launch);
   } while (ran);
   if (ran) {

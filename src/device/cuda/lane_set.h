@@ -115,6 +115,8 @@ class LaneSet {
     bool cancelled = false;
   };
   Result<void> collect_ends(const Hooks& hooks, Seen& seen, bool all_ended);
+  void pass_on_cancel(const Hooks& hooks, Service& service, Seen& seen);
+  void ask(lanes::Control what);
   Result<void> watch(const Hooks& hooks, Service& service, std::chrono::milliseconds slice, Seen& seen);
   lanes::Launch describe() const;
   Result<void> tell(const lanes::Launch& launch);

@@ -11,11 +11,10 @@ using memory::kPageSize;
 namespace {
 
 // No lane can write it.
-bool is_fixed_code(const memory::AddressSpace::SourceArea& area) {
-  return (area.protection & (memory::kExecute | memory::kWrite)) == memory::kExecute;
-}
+bool is_fixed_code(const memory::AddressSpace::SourceArea& area) { return memory::is_fixed_code(area.protection); }
 
-constexpr u64 kMostFixedCode = u64{4} << 20;  // bytes that are looked at, in an area of a raw lane
+constexpr u64 kMostFixedCode = u64{4} << 20;  // bytes of an area of a raw lane that are looked at
+constexpr u64 kMostOwnImages = u64{64} << 20;  // bytes that become images: on a GPU each takes ten more, decoded
 
 std::vector<u8> bytes_of(const memory::AddressSpace::SourceArea& area, std::span<const StartSet::PrivatePage> pages) {
   std::vector<u8> bytes(area.end - area.start);
@@ -72,6 +71,7 @@ std::shared_ptr<const memory::Image> StartSet::image_with(std::vector<u8> bytes)
     if (image.size() == bytes.size() && std::memcmp(image.page(0), bytes.data(), bytes.size()) == 0)
       return found->second;
   }
+  own_image_bytes_ += bytes.size();
   return own_images_.emplace(hash, std::make_shared<const memory::Image>(bytes))->second;
 }
 
@@ -84,7 +84,8 @@ u32 StartSet::add(const Contents& contents) {
       continue;
     }
     // Code of raw lanes: whoever has the same runs it together.
-    if (!area.image && is_fixed_code(area) && area.end - area.start <= kMostFixedCode) {
+    if (!contents.is_process && !area.image && is_fixed_code(area) && area.end - area.start <= kMostFixedCode &&
+        own_image_bytes_ + (area.end - area.start) <= kMostOwnImages) {
       area.image = image_with(bytes_of(area, contents.pages));
       area.offset = 0;
     }
@@ -95,7 +96,8 @@ u32 StartSet::add(const Contents& contents) {
     const auto area = std::ranges::find_if(
         planned.contents.areas, [&](const auto& one) { return page.address >= one.start && page.address < one.end; });
     const u64 at = page.address - area->start + area->offset;
-    const bool is_shown = area->image && std::memcmp(area->image->page(at), page.bytes, kPageSize) == 0;
+    const bool is_shown = area->image && at < area->image->padded_size() &&
+                          std::memcmp(area->image->page(at), page.bytes, kPageSize) == 0;
     planned.pages.push_back(is_shown ? PlacedPage{true, image_offsets_.at(area->image.get()) + at}
                                      : PlacedPage{false, place_page(page.bytes)});
   }

@@ -92,6 +92,7 @@ class StartSet {
   std::vector<std::shared_ptr<const memory::Image>> images_;
   std::map<const memory::Image*, u64> image_offsets_;
   std::unordered_multimap<u64, std::shared_ptr<const memory::Image>> own_images_;  // by hash: those made here
+  u64 own_image_bytes_ = 0;
   u64 image_bytes_ = 0;
   std::vector<u8> page_bytes_;
   std::unordered_multimap<u64, u64> page_offsets_;  // by hash

@@ -21,7 +21,7 @@ inline bool find_window(const Launch& launch, const memory::LaneSpace& space, u6
   const memory::Area* area = space.areas.find(pc);
   if (!area || (area->flags & (memory::kAreaSource | memory::kAreaTouched)) != memory::kAreaSource) return false;
   if ((area->flags & memory::kAreaCommon) && common_code_written(launch)) return false;
-  if ((area->protection & (memory::kExecute | memory::kWrite)) != memory::kExecute) return false;
+  if (!memory::is_fixed_code(area->protection)) return false;
   const u64 offset = area->source - reinterpret_cast<u64>(launch.images);
   if (offset >= launch.image_bytes) return false;
   window = {area->start, static_cast<u32>((area->end - area->start) / 4), launch.decoded + offset / 4, &launch.router};
