@@ -1,6 +1,5 @@
 #include "translator/gpu_frame.h"
 
-#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
@@ -122,12 +121,7 @@ void GpuFrame::leave(llvm::IRBuilder<>& builder, Value* pc, Value* budget, Value
 
 void GpuFrame::finish(llvm::Function& function) {
   share_exits(function);
-  llvm::SmallVector<llvm::CallInst*> ends;
-  for (llvm::Instruction& instruction : llvm::instructions(function)) {
-    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    if (call && call->getCalledFunction() && call->getCalledFunction()->getName() == kLeave) ends.push_back(call);
-  }
-  for (llvm::CallInst* call : ends) {
+  for (llvm::CallInst* call : ends_of(function)) {
     llvm::IRBuilder<> builder(call);
     Value* end = llvm::PoisonValue::get(function.getReturnType());
     end = builder.CreateInsertValue(end, call->getArgOperand(0), 0);

@@ -79,10 +79,8 @@ std::optional<Exit> SharedExits::exit_of(llvm::CallInst* end) const {
 }
 
 void SharedExits::find_exits() {
-  for (llvm::Instruction& instruction : llvm::instructions(function_)) {
-    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    if (!call || !call->getCalledFunction() || call->getCalledFunction()->getName() != kLeave) continue;
-    if (auto exit = exit_of(call)) exits_.push_back(*std::move(exit));
+  for (llvm::CallInst* end : ends_of(function_)) {
+    if (auto exit = exit_of(end)) exits_.push_back(*std::move(exit));
   }
 }
 
@@ -153,6 +151,15 @@ void SharedExits::run() {
 }
 
 }  // namespace
+
+llvm::SmallVector<llvm::CallInst*> ends_of(llvm::Function& function) {
+  llvm::SmallVector<llvm::CallInst*> ends;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (call && call->getCalledFunction() && call->getCalledFunction()->getName() == kLeave) ends.push_back(call);
+  }
+  return ends;
+}
 
 void share_exits(llvm::Function& function) { SharedExits(function).run(); }
 

@@ -35,7 +35,7 @@ MODES = ("rows", "sequences", "sigill")
 PARTS = ("programs", "oracle-corpus", "oracle", "hostile", "lanes")
 SMALL = {"rows": ["--words", "2", "--states", "10"], "sequences": ["--sequences", "50"], "sigill": ["--samples", "5000"]}
 # Every word becomes a region of its own.
-TRANSLATED = {"rows": ["--words", "2", "--states", "10"], "sequences": ["--sequences", "200"], "sigill": []}
+TRANSLATED = {"rows": SMALL["rows"], "sequences": ["--sequences", "200"], "sigill": []}
 SKIPPED = 77
 
 

@@ -16,13 +16,19 @@ bool is_fixed_code(const memory::AddressSpace::SourceArea& area) { return memory
 constexpr u64 kMostFixedCode = u64{4} << 20;  // bytes of an area of a raw lane that are looked at
 constexpr u64 kMostOwnImages = u64{64} << 20;  // bytes that become images: on a GPU each takes ten more, decoded
 
-std::vector<u8> bytes_of(const memory::AddressSpace::SourceArea& area, std::span<const StartSet::PrivatePage> pages) {
-  std::vector<u8> bytes(area.end - area.start);
+// Behind the others, an area's bytes: zeros where it has no page.
+void append(std::vector<u8>& bytes, const memory::AddressSpace::SourceArea& area,
+            std::span<const StartSet::PrivatePage> pages) {
+  const u64 first = bytes.size();
+  bytes.resize(first + (area.end - area.start));
   for (const auto& page : pages) {
     if (page.address < area.start || page.address >= area.end) continue;
-    std::memcpy(bytes.data() + (page.address - area.start), page.bytes, kPageSize);
+    std::memcpy(bytes.data() + first + (page.address - area.start), page.bytes, kPageSize);
   }
-  return bytes;
+}
+
+u64 hash_of(const u8* bytes, u64 size) {
+  return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes), size});
 }
 
 }  // namespace
@@ -37,7 +43,7 @@ u64 StartSet::place_image(const std::shared_ptr<const memory::Image>& image) {
 }
 
 u64 StartSet::place_page(const u8* bytes) {
-  const u64 hash = std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes), kPageSize});
+  const u64 hash = hash_of(bytes, kPageSize);
   const auto [first, last] = page_offsets_.equal_range(hash);
   for (auto found = first; found != last; ++found) {
     if (std::memcmp(page_bytes_.data() + found->second, bytes, kPageSize) == 0) return found->second;
@@ -51,20 +57,22 @@ u64 StartSet::place_page(const u8* bytes) {
 // All pages of an area, whoever it is shared by. Code that no lane can write is an image like any other.
 void StartSet::place_common(const memory::AddressSpace::SourceArea& area, std::span<const PrivatePage> pages) {
   if (common_areas_.contains(area.start)) return;
-  const std::vector<u8> bytes = bytes_of(area, pages);
   CommonArea placed{page_bytes_.size(), nullptr};
   if (is_fixed_code(area)) {
-    placed.image = std::make_shared<const memory::Image>(bytes);
+    placed.image = image_of(area, pages);
     placed.offset = place_image(placed.image);
   } else {
-    page_bytes_.insert(page_bytes_.end(), bytes.begin(), bytes.end());
+    append(page_bytes_, area, pages);
   }
   common_areas_.emplace(area.start, std::move(placed));
 }
 
 // Equal ones are there once.
-std::shared_ptr<const memory::Image> StartSet::image_with(std::vector<u8> bytes) {
-  const u64 hash = std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+std::shared_ptr<const memory::Image> StartSet::image_of(const memory::AddressSpace::SourceArea& area,
+                                                        std::span<const PrivatePage> pages) {
+  std::vector<u8> bytes;
+  append(bytes, area, pages);
+  const u64 hash = hash_of(bytes.data(), bytes.size());
   const auto [first, last] = own_images_.equal_range(hash);
   for (auto found = first; found != last; ++found) {
     const memory::Image& image = *found->second;
@@ -86,7 +94,7 @@ u32 StartSet::add(const Contents& contents) {
     // Code of raw lanes: whoever has the same runs it together.
     if (!contents.is_process && !area.image && is_fixed_code(area) && area.end - area.start <= kMostFixedCode &&
         own_image_bytes_ + (area.end - area.start) <= kMostOwnImages) {
-      area.image = image_with(bytes_of(area, contents.pages));
+      area.image = image_of(area, contents.pages);
       area.offset = 0;
     }
     if (area.image) (void)place_image(area.image);

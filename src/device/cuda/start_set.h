@@ -77,7 +77,8 @@ class StartSet {
   };
   u64 place_image(const std::shared_ptr<const memory::Image>& image);
   u64 place_page(const u8* bytes);
-  std::shared_ptr<const memory::Image> image_with(std::vector<u8> bytes);
+  std::shared_ptr<const memory::Image> image_of(const memory::AddressSpace::SourceArea& area,
+                                                std::span<const PrivatePage> pages);
   // What a planned area shows of an image, if it is code that no lane can write.
   struct FixedCode {
     const memory::Image* image;
