@@ -17,9 +17,12 @@ std::string as_text(const nlohmann::ordered_json& value) {
 
 void print_statistics(const Statistics& statistics, std::uint64_t lanes, bool as_json,
                       const nlohmann::ordered_json& more) {
-  const double ips = statistics.seconds > 0 ? static_cast<double>(statistics.instructions) / statistics.seconds : 0;
+  // What ran once for several jobs counts once.
+  const auto ran = static_cast<double>(statistics.instructions - statistics.shared_instructions);
+  const double ips = statistics.seconds > 0 ? ran / statistics.seconds : 0;
   nlohmann::ordered_json json = {
       {"instructions", statistics.instructions},
+      {"shared_instructions", statistics.shared_instructions},
       {"seconds", statistics.seconds},
       {"ips", ips},
       {"device", statistics.device},

@@ -144,6 +144,7 @@ struct DispatchStatistics {
 
 struct Statistics {
   std::uint64_t instructions = 0;
+  std::uint64_t shared_instructions = 0;  // GPU: of these, those that ran once for several jobs
   double seconds = 0;  // spent in run()
   std::uint64_t system_calls = 0;
   std::uint64_t in_kernel_calls = 0;  // GPU: of the system calls, those the kernel answered itself

@@ -118,6 +118,7 @@ nb::dict as_dict(const Statistics& statistics) {
   result["device"] = statistics.device;
   result["engine"] = statistics.engine;
   result["instructions"] = statistics.instructions;
+  result["shared_instructions"] = statistics.shared_instructions;
   result["seconds"] = statistics.seconds;
   result["system_calls"] = statistics.system_calls;
   result["launches"] = statistics.launches;
@@ -187,6 +188,7 @@ void bind_statistics(nb::module_& module) {
   bind_repr(dispatch);
   nb::class_<Statistics> type(module, "Statistics", "What a machine has done since it was made.");
   type.def_ro("instructions", &Statistics::instructions)
+      .def_ro("shared_instructions", &Statistics::shared_instructions, "Of them, those that ran once for several jobs.")
       .def_ro("seconds", &Statistics::seconds, "Spent running.")
       .def_ro("system_calls", &Statistics::system_calls)
       .def_ro("in_kernel_calls", &Statistics::in_kernel_calls)

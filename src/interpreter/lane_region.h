@@ -16,6 +16,11 @@ struct LaneRegion {
   u32 way_in;   // which of its heads this is
 };
 
+// What is counted of each word of the images, part by part: lanes found there at the end of a turn, lanes that went on
+// there when they had left a region, and lanes that left one because it could not do the word's access.
+enum class Noted : u32 { kFound, kLeft, kMissed };
+inline constexpr u32 kNotedParts = 3;
+
 // Why it was left. What the budget has lost has retired. With a trap the instruction at pc is not done; without one,
 // and with the whole budget left, the region did not begin.
 struct RegionEnd {

@@ -50,6 +50,13 @@ i64 answer(Call& call, u32 number, Io& io) {
 
 }  // namespace lane
 
+// Whether a call looks at the input that a lane holds: no other one depends on it.
+inline bool reads_input(const LaneProcess& process, u64 number, u64 fd) {
+  constexpr u32 kRead = 63, kReadv = 65;
+  return (u32(number) == kRead || u32(number) == kReadv) && u32(fd) < 3 &&
+         (process.standard[u32(fd)] & kStandardReads) != 0;
+}
+
 // With pc behind the SVC. State has Cpu's x, clock_ns and exclusive_size, and clock_ns is the time now.
 template <class State, class Memory, class Io>
 CallOutcome lane_call(LaneProcess& process, State& cpu, Memory& memory, Io& io) {

@@ -259,6 +259,7 @@ void CudaBackend::watch_places(GpuRegions* regions, LaneSet::Run& run, LaneSet::
 
 void CudaBackend::count(const lanes::JobEnd& end) {
   past_.instructions += end.retired;
+  past_.shared_instructions += end.shared;
   past_.in_kernel_calls += end.kernel_calls;
   past_.mailbox_calls += end.host_calls;
 }

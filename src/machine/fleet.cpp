@@ -86,6 +86,7 @@ Statistics Fleet::statistics() const {
   for (std::size_t i = 1; i < machines_.size(); ++i) {
     const Statistics one = machines_[i].statistics();
     sum.instructions += one.instructions;
+    sum.shared_instructions += one.shared_instructions;
     sum.system_calls += one.system_calls;
     sum.in_kernel_calls += one.in_kernel_calls;
     sum.mailbox_calls += one.mailbox_calls;

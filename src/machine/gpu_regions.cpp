@@ -236,24 +236,25 @@ bool GpuRegions::restart() {
   if (translator_) return true;
   std::string problem;
   limits_.fewest = settings_.rounds.fewest;
+  // Lanes that share a warp run the interpreter together, which costs each of them less.
+  if (!target_->kind().alone) limits_.ways_out = 64;
   translator_ = translator::GpuTranslator::create(limits_, problem);
   if (!translator_) {
     fail(problem);
     return false;
   }
-  heat_.assign(counts_, 0);  // findings, and ways out
+  heat_.assign(counts_, 0);
   for (const auto& place : code_.places) {
     if (place.entry < heat_.size()) heat_[place.entry] = place.heat;
   }
-  for (u32 i = 0; i < code_.rounds && translator_->choose(codes_, heat_, code_.usual_float != 0); ++i) {
-  }
+  if (!code_.heads.empty()) translator_->resume(codes_, heat_, code_.heads, code_.usual_float != 0);
   return true;
 }
 
 Result<void> GpuRegions::expect(std::span<const u32> words, const std::atomic<bool>* cancel) {
   if (auto done = settle(cancel); !done) return done;
   if (!may_translate() || pending_.valid()) return {};
-  expected_.resize(counts_ / 2);
+  expected_.resize(counts_ / interpreter::kNotedParts);
   std::vector<u32> heat(counts_);
   bool is_new = false;
   for (const u32 word : words) {

@@ -60,15 +60,21 @@ struct GroupPage {
 // Behind it: the lanes' entries, [page][lane].
 struct GroupTable {
   GroupPage pages[kTablePages];
+  u64 block;  // the number of its first page, in blocks of kTablePages
+  u64 next;  // of the group's tables: index + 1; 0: the last
 };
 constexpr u64 group_table_bytes(u32 group_shift) {
   return sizeof(GroupTable) + (u64{kTablePages} * sizeof(u64) << group_shift);
 }
 
+constexpr u64 directory_words(u32 slots) { return u64{slots} + 1; }
+
 // What a lane knows of its memory.
 struct LaneSpace {
   LaneWorld* world;
-  u64* directory;  // the group's: block number + 1 above, table index below; 0: empty
+  // The group's: slots with a block's number + 1 above and a table's index below, or 0; then index + 1 of the table
+  // that was made last, where the list of all begins.
+  u64* directory;
   Areas areas;
   u32 lane;  // in the group
   u32 page_limit;  // private pages this lane may have
@@ -179,37 +185,47 @@ template <class T>
 KVRM_INLINE u64 misfit(u64 address) {
   if constexpr (sizeof(T) <= 8 && (sizeof(T) & (sizeof(T) - 1)) == 0) return address & (sizeof(T) - 1);
   if constexpr (sizeof(T) % 8 != 0) return 1;
-  return (address & 7) | ((address & (kPageSize - 1)) > kPageSize - sizeof(T));
+  // The last word lies in the same page. Half of the address is enough to see it.
+  const u32 first = static_cast<u32>(address), last = first + static_cast<u32>(sizeof(T) - 8);
+  return (address & 7) | ((first ^ last) & static_cast<u32>(kPageMask));
 }
 template <class T>
 struct Words {
   u64 words[sizeof(T) / 8];
 };
+// At an address, whose words are 1 << shift apart.
 template <class T>
-KVRM_INLINE T get(u64 page, u64 offset) {
-  const u8* const first = lane_byte(page, offset);
+KVRM_INLINE T get_at(const u8* first, u64 shift) {
   if constexpr (sizeof(T) == 1) return __builtin_bit_cast(T, load_global<u8>(first));
   if constexpr (sizeof(T) == 2) return __builtin_bit_cast(T, load_global<u16>(first));
   if constexpr (sizeof(T) == 4) return __builtin_bit_cast(T, load_global<u32>(first));
   if constexpr (sizeof(T) % 8 == 0) {
     Words<T> words;
 #pragma GCC unroll 8
-    for (u32 i = 0; i < sizeof(T) / 8; ++i) words.words[i] = load_global<u64>(first + (u64{i} * 8 << (page & 7)));
+    for (u32 i = 0; i < sizeof(T) / 8; ++i) words.words[i] = load_global<u64>(first + (u64{i} * 8 << shift));
     return __builtin_bit_cast(T, words);
   }
   __builtin_unreachable();
 }
 template <class T>
-KVRM_INLINE void put(u64 page, u64 offset, const T& value) {
-  u8* const first = lane_byte(page, offset);
+KVRM_INLINE void put_at(u8* first, u64 shift, const T& value) {
   if constexpr (sizeof(T) == 1) store_global(first, __builtin_bit_cast(u8, value));
   if constexpr (sizeof(T) == 2) store_global(first, __builtin_bit_cast(u16, value));
   if constexpr (sizeof(T) == 4) store_global(first, __builtin_bit_cast(u32, value));
   if constexpr (sizeof(T) % 8 == 0) {
     const auto words = __builtin_bit_cast(Words<T>, value);
 #pragma GCC unroll 8
-    for (u32 i = 0; i < sizeof(T) / 8; ++i) store_global(first + (u64{i} * 8 << (page & 7)), words.words[i]);
+    for (u32 i = 0; i < sizeof(T) / 8; ++i) store_global(first + (u64{i} * 8 << shift), words.words[i]);
   }
+}
+// In a page.
+template <class T>
+KVRM_INLINE T get(u64 page, u64 offset) {
+  return get_at<T>(lane_byte(page, offset), page & 7);
+}
+template <class T>
+KVRM_INLINE void put(u64 page, u64 offset, const T& value) {
+  put_at<T>(lane_byte(page, offset), page & 7, value);
 }
 
 // Whole words that lie across words, but within the page.
@@ -381,6 +397,9 @@ class LaneMemory {
   KVRM_COLD inline SlowAccess exchange_slow(u64 address, const void* expected, const void* desired, void* observed,
                                             u32 size);
 
+  // Visits the private pages: visit(address, where they are, whether that is a copy of the lane's own).
+  template <class Visit>
+  void for_each_private(Visit visit);
   // Gives back every private page and forgets the map: the lane is about to become another one.
   KVRM_COLD inline void clear();
   // For a lane that begins to run: nothing is known, and this table is its own. Slots are a power of two.
@@ -410,8 +429,11 @@ class LaneMemory {
   static u64 shown_entry(const Area& area, u64 source);
   u64 untouched_entry(const Area& area, u64 address) const;
   u64 make_table(u64* at, u64 block);
+  void list_table(u32 index, u64 block);
   template <class Visit>
   void for_each_table(Visit visit);
+  template <class Visit>
+  void for_each_page(GroupTable& table, Visit visit);
   template <class Visit>
   void for_each_entry(u64 address, u64 size, Visit visit);
   bool make_private(u64& entry, GroupPage& page);

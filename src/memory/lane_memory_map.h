@@ -61,21 +61,63 @@ inline u64 LaneMemory::make_table(u64* at, u64 block) {
   if (peers.first()) {
     const u32 made = world.tables.allocate();
     const u64 mine = (block + 1) << 32 | made;
-    if (made != SlabPool::kNone && sync::compare_exchange<sync::kRelaxed, sync::kDevice>(at, 0, mine) != 0) {
-      world.tables.release(made);  // still all zeros
+    if (made != SlabPool::kNone) {
+      if (sync::compare_exchange<sync::kRelaxed, sync::kDevice>(at, 0, mine) == 0) {
+        list_table(made, block);
+      } else {
+        world.tables.release(made);  // still all zeros
+      }
     }
   }
   peers.sync();
   return sync::load<sync::kRelaxed, sync::kDevice>(at);
 }
 
-// Visits the tables of the group.
+// Tables stay where they are until the world ends, so the list only grows.
+inline void LaneMemory::list_table(u32 index, u64 block) {
+  LaneWorld& world = *space_->world;
+  GroupTable& table = *reinterpret_cast<GroupTable*>(world.tables.at(index));
+  u64* const first = &space_->directory[world.directory_slots];
+  table.block = block;
+  u64 next = sync::load<sync::kRelaxed, sync::kDevice>(first);
+  for (;;) {
+    table.next = next;
+    const u64 seen = sync::compare_exchange<sync::kRelease, sync::kDevice>(first, next, u64{index} + 1);
+    if (seen == next) return;
+    next = seen;
+  }
+}
+
+// Visits the tables of the group: a few, while the directory has thousands of slots.
 template <class Visit>
 void LaneMemory::for_each_table(Visit visit) {
   const LaneWorld& world = *space_->world;
-  for (u32 i = 0; i < world.directory_slots; ++i) {
-    const u64 slot = sync::load<sync::kRelaxed, sync::kDevice>(&space_->directory[i]);
-    if (slot != 0) visit((slot >> 32) - 1, *reinterpret_cast<GroupTable*>(world.tables.at(static_cast<u32>(slot))));
+  u64 next = sync::load<sync::kAcquire, sync::kDevice>(&space_->directory[world.directory_slots]);
+  while (next != 0) {
+    GroupTable& table = *reinterpret_cast<GroupTable*>(world.tables.at(static_cast<u32>(next) - 1));
+    next = table.next;
+    visit(table);
+  }
+}
+
+// Visits the lane's pages of a table that are present. What is in the entries comes over several at a time: one by one,
+// each would be waited for.
+template <class Visit>
+void LaneMemory::for_each_page(GroupTable& table, Visit visit) {
+  constexpr u32 kAtOnce = 16;
+  static_assert(kTablePages % kAtOnce == 0);
+  const u32 shift = space_->world->group_shift;
+  u64* const entries = reinterpret_cast<u64*>(&table + 1) + space_->lane;
+  for (u32 first = 0; first < kTablePages; first += kAtOnce) {
+    u32 present = 0;
+#pragma GCC unroll 16
+    for (u32 i = 0; i < kAtOnce; ++i) {
+      present |= static_cast<u32>((entries[u64{first + i} << shift] & kEntryPresent) != 0) << i;
+    }
+    for (; present != 0; present &= present - 1) {
+      const u32 i = first + static_cast<u32>(__builtin_ctz(present));
+      visit(((table.block << kTableShift) + i) << kPageShift, entries[u64{i} << shift], table.pages[i]);
+    }
   }
 }
 
@@ -84,12 +126,10 @@ template <class Visit>
 void LaneMemory::for_each_entry(u64 address, u64 size, Visit visit) {
   if (size >> (kPageShift + kTableShift) > space_->world->directory_slots) {
     // A range with more tables than the group can have: look at those there are.
-    for_each_table([&](u64 block, GroupTable& table) {
-      u64* entry = reinterpret_cast<u64*>(&table + 1) + space_->lane;
-      for (u32 i = 0; i < kTablePages; ++i, entry += u64{1} << space_->world->group_shift) {
-        const u64 at = ((block << kTableShift) + i) << kPageShift;
-        if (*entry & kEntryPresent && at - address < size) visit(at, *entry, table.pages[i]);
-      }
+    for_each_table([&](GroupTable& table) {
+      for_each_page(table, [&](u64 at, u64& entry, GroupPage& page) {
+        if (at - address < size) visit(at, entry, page);
+      });
     });
     return;
   }
@@ -131,6 +171,19 @@ inline void LaneMemory::join(GroupPage& page, u32 lanes) {
   if (fresh != SlabPool::kNone && static_cast<u32>(seen) != 0) frames.release(fresh);
 }
 
+// Several words at a time: one by one, each would be waited for.
+inline void copy_page(u64 from, u64 to, bool from_zeros) {
+  constexpr u32 kAtOnce = 16;
+  static_assert(kPageWords % kAtOnce == 0);
+  for (u64 at = 0; at < kPageSize; at += kAtOnce * 8) {
+    u64 words[kAtOnce];
+#pragma GCC unroll 16
+    for (u32 i = 0; i < kAtOnce; ++i) words[i] = from_zeros ? 0 : load_global<u64>(lane_byte(from, at + u64{i} * 8));
+#pragma GCC unroll 16
+    for (u32 i = 0; i < kAtOnce; ++i) store_global(lane_byte(to, at + u64{i} * 8), words[i]);
+  }
+}
+
 // A copy of its own for the lane. The group's lanes that ask for the same page together get it together.
 inline bool LaneMemory::make_private(u64& entry, GroupPage& page) {
   LaneWorld& world = *space_->world;
@@ -144,9 +197,7 @@ inline bool LaneMemory::make_private(u64& entry, GroupPage& page) {
   u8* const first = world.frames.at(static_cast<u32>(state) - 1) + space_->lane * u64{8};
   const u64 copy = reinterpret_cast<u64>(first) | world.group_shift;
   const u64 old = entry & kEntryAddress;
-  for (u32 i = 0; i < kPageWords; ++i) {
-    store_global(lane_byte(copy, u64{i} * 8), load_global<u64>(lane_byte(old, u64{i} * 8)));
-  }
+  copy_page(old, copy, old == reinterpret_cast<u64>(world.zeros));
   entry = copy | (entry & ~(kEntryAddress | kEntryCounted)) | kEntryPrivate;
   space_->private_pages += !counted;
   ++space_->changes;
@@ -242,6 +293,7 @@ void LaneMemory::watch(u64 address) {
   forbid_writing(pages_->recent_slot(address));
   forbid_writing(pages_->far_slot(address));
   space_->watch.stretches[space_->watch.slot_of(address)] = {address & ~(kStretchBytes - 1), 0, 0};
+  space_->watch.any = true;
 }
 
 // After a write to a page that may have watched words. If many writes miss these, the page is data for now, and its
@@ -507,14 +559,19 @@ bool LaneMemory::discard(u64 address, u64 size) {
   return is_mapped(address, size);
 }
 
+template <class Visit>
+void LaneMemory::for_each_private(Visit visit) {
+  for_each_table([&](GroupTable& table) {
+    for_each_page(table, [&](u64 address, u64& entry, GroupPage&) {
+      if (entry & (kEntryPrivate | kEntryCounted)) visit(address, entry & kEntryAddress, (entry & kEntryPrivate) != 0);
+    });
+  });
+}
+
 void LaneMemory::clear() {
   sync::fence<sync::kAcqRel, sync::kDevice>();
-  for_each_table([&](u64, GroupTable& table) {
-    u64* entry = reinterpret_cast<u64*>(&table + 1) + space_->lane;
-    for (u32 i = 0; i < kTablePages; ++i, entry += u64{1} << space_->world->group_shift) {
-      if (*entry) drop(*entry, table.pages[i]);
-    }
-  });
+  for_each_table(
+      [&](GroupTable& table) { for_each_page(table, [&](u64, u64& entry, GroupPage& page) { drop(entry, page); }); });
   map_changed();
 }
 

@@ -21,6 +21,7 @@ struct LaneWatch {
   WatchedStretch* stretches;  // null: nothing is watched
   u32 count;                  // a power of two
   u32 misses;                 // writes to pages with watched words that changed none of these
+  bool any;                   // something may be watched
 
   // Neighbours fall into different slots, and so do the same places of neighbouring pages.
   KVRM_INLINE u32 slot_of(u64 address) const {
@@ -30,7 +31,9 @@ struct LaneWatch {
 
   // All of them, or those of a page. Gives whether there were any.
   bool forget() {
-    return forget_if([](u64) { return true; });
+    const bool found = forget_if([](u64) { return true; });
+    any = false;
+    return found;
   }
   bool forget_page(u64 address) {
     return forget_if([&](u64 start) { return (start ^ address) / kPageSize == 0; });
@@ -55,13 +58,13 @@ struct LaneWatch {
  private:
   template <class Which>
   bool forget_if(Which which) {
-    bool any = false;
-    for (u32 i = 0; i < count; ++i) {
+    bool found = false;
+    for (u32 i = 0; any && i < count; ++i) {
       if (stretches[i].start == kNoStretch || !which(stretches[i].start)) continue;
       stretches[i].start = kNoStretch;
-      any = true;
+      found = true;
     }
-    return any;
+    return found;
   }
 };
 

@@ -31,8 +31,8 @@ class Frame {
   // What rows get beside the state: a struct of so many bytes, or several of them, of which a word uses one.
   virtual u64 links_size() const = 0;
   virtual u32 links_count() const { return 1; }
-  virtual u32 links_of(u32 /*word*/) { return 0; }
-  virtual void fill_links(llvm::IRBuilder<>& builder, llvm::Value* links) = 0;
+  virtual u32 links_of(const PlanBlock& /*block*/, u32 /*index*/) { return 0; }
+  virtual void fill_links(llvm::IRBuilder<>& builder, llvm::Value* links, u32 number) = 0;
   // Where a part of the state is while no region runs.
   virtual llvm::Value* home(llvm::IRBuilder<>& builder, u64 offset) = 0;
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <tuple>
 
+#include "interpreter/lane_region.h"
 #include "isa/a64_operands.h"
 #include "isa/decode.h"
 
@@ -12,7 +13,6 @@ namespace kvrm::translator {
 namespace {
 
 constexpr u64 kWordBytes = 4;
-constexpr u32 kWaysOutPerFinding = 64;  // that cost as much: lanes go on in the interpreter for a while
 constexpr u32 kPartForAWayOut = 4;  // of what a region may hold, one in so many
 constexpr u32 kMostWaysIn = 24;  // of a region
 constexpr u32 kFewestWords = 8;  // of a region for a way out: a call costs as much as a few instructions
@@ -52,33 +52,36 @@ std::optional<u64> loop_around(const Plan& plan) {
 
 }  // namespace
 
-bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> heat, bool usual_float) {
-  struct Place {
-    u64 weight;
-    u32 code, index;
-    bool is_way_out;
-  };
+std::vector<GpuChoice::Place> GpuChoice::take_in(std::span<const SharedCode> codes, std::span<const u32> heat,
+                                                 u64& all) {
   std::vector<Place> places;
-  u64 all = 0;
-  const std::size_t words = heat.size() / 2;
+  all = 0;
+  const std::size_t words = heat.size() / interpreter::kNotedParts;
   seen_.resize(std::max(seen_.size(), words));
   for (u32 code = 0; code < codes.size(); ++code) {
     for (u32 i = 0; i < codes[code].words.size(); ++i) {
       const u32 entry = codes[code].entry + i;
       if (entry >= words) break;
-      const u64 found = u64{heat[entry]} * kWaysOutPerFinding, left = heat[entry + words];
+      const u64 found = u64{heat[entry]} * limits_.ways_out, left = heat[entry + words];
       all += found;
       if (found + left != 0) seen_[entry] = true;
-      if (found + left >= u64{limits_.fewest} * kWaysOutPerFinding)
+      if (found + left >= u64{limits_.fewest} * limits_.ways_out)
         places.push_back({found + left, code, i, left > found});
     }
   }
   std::ranges::sort(places, [](const Place& a, const Place& b) {
     return std::tie(b.weight, a.code, a.index) < std::tie(a.weight, b.code, b.index);
   });
+  mark_far(codes, heat.subspan(2 * words), std::max(u64{limits_.fewest} * limits_.ways_out, all / kLargeShare));
+  return places;
+}
+
+bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> heat, bool usual_float) {
   usual_float_ = usual_float;
   grown_ = false;
   ++rounds_;
+  u64 all = 0;
+  const std::vector<Place> places = take_in(codes, heat, all);
   const std::size_t before = regions_.size();
   for (const Place& place : places) {
     if (regions_.size() >= limits_.regions || regions_.size() >= before + limits_.regions_a_round) break;
@@ -92,6 +95,59 @@ bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> h
     }
   }
   return grown_ || regions_.size() > before;
+}
+
+void GpuChoice::resume(std::span<const SharedCode> codes, std::span<const u32> heat, std::span<const GpuHead> heads,
+                       bool usual_float) {
+  usual_float_ = usual_float;
+  u64 all = 0;
+  (void)take_in(codes, heat, all);
+  std::map<u32, std::vector<GpuHead>> by_region;
+  for (const GpuHead& head : heads) {
+    if (head.code >= codes.size()) continue;
+    const SharedCode& code = codes[head.code];
+    const u64 index = (head.address - code.start) / kWordBytes;
+    if (index < code.words.size() && head.address % kWordBytes == 0) by_region[head.region].push_back(head);
+  }
+  for (auto& [number, known] : by_region) {
+    const u32 code = known.front().code;
+    std::ranges::sort(known, {}, &GpuHead::way_in);
+    std::vector<u64> ways_in;
+    for (const GpuHead& head : known) {
+      if (head.code == code && !known_.contains({code, head.address})) ways_in.push_back(head.address);
+    }
+    const PlanLimits limits{
+        .blocks = joined(limits_).blocks, .words = std::max(1u, known.front().region_words), .once = true};
+    Plan plan = ways_in.empty() ? Plan() : plan_at(codes[code], ways_in, limits);
+    if (plan.blocks.empty()) continue;
+    const u32 region = static_cast<u32>(regions_.size());
+    for (u32 i = 0; i < ways_in.size(); ++i) {
+      const u32 entry = codes[code].entry + static_cast<u32>((ways_in[i] - codes[code].start) / kWordBytes);
+      known_.emplace(Where{code, ways_in[i]}, region);
+      heads_.push_back({ways_in[i], code, entry, 0, 0, region, i, 0, 0});
+    }
+    regions_.push_back({});
+    put(region, codes[code], code, std::move(plan));
+  }
+}
+
+// Where lanes leave regions so often, the access is worth a call that looks farther.
+void GpuChoice::mark_far(std::span<const SharedCode> codes, std::span<const u32> missed, u64 least) {
+  std::map<u32, u32> again;  // regions, and the code they are of
+  for (u32 number = 0; number < codes.size(); ++number) {
+    const SharedCode& code = codes[number];
+    for (u32 i = 0; i < code.words.size() && code.entry + i < missed.size(); ++i) {
+      if (missed[code.entry + i] < least || missed[code.entry + i] == 0) continue;
+      if (isa::facts(isa::decode(code.words[i])).routing != isa::Class::kLoadStore) continue;
+      const Where where{number, code.start + i * kWordBytes};
+      const auto held = covered_.find(where);
+      if (far_.insert(where).second && held != covered_.end()) again[held->second.region] = number;
+    }
+  }
+  for (const auto& [region, number] : again) {
+    put(region, codes[number], number, Plan(regions_[region].plan));
+    grown_ = true;
+  }
 }
 
 Plan GpuChoice::plan_at(const SharedCode& code, std::span<const u64> heads, const PlanLimits& limits) const {
@@ -161,7 +217,7 @@ void GpuChoice::make(const SharedCode& code, u32 number, u64 head, Plan plan) {
     if (!both.blocks.empty() && both.words < limits.words &&
         both.words >= std::max(regions_[*region].plan.words, plan.words)) {
       known_.emplace(Where{number, head}, *region);
-      heads_.push_back({head, number, entry, 0, 0, *region, static_cast<u32>(heads.size() - 1)});
+      heads_.push_back({head, number, entry, 0, 0, *region, static_cast<u32>(heads.size() - 1), 0, 0});
       put(*region, code, number, std::move(both));
       grown_ = true;
       return;
@@ -169,7 +225,7 @@ void GpuChoice::make(const SharedCode& code, u32 number, u64 head, Plan plan) {
   }
   const u32 region = static_cast<u32>(regions_.size());
   known_.emplace(Where{number, head}, region);
-  heads_.push_back({head, number, entry, 0, 0, region, 0});
+  heads_.push_back({head, number, entry, 0, 0, region, 0, 0, 0});
   regions_.push_back({});
   put(region, code, number, std::move(plan));
 }
@@ -212,17 +268,25 @@ bool GpuChoice::grow(const SharedCode& code, u32 number, u64 head, u64 place) {
 
 void GpuChoice::put(u32 region, const SharedCode& code, u32 number, Plan plan) {
   std::erase_if(covered_, [&](const auto& word) { return word.second.region == region; });
-  for (const PlanBlock& block : plan.blocks) {
-    for (u32 i = 0; i < block.words.size(); ++i) covered_[{number, block.address + i * kWordBytes}] = {region, rounds_};
+  std::size_t far = 0;
+  for (PlanBlock& block : plan.blocks) {
+    block.far.clear();
+    for (u32 i = 0; i < block.words.size(); ++i) {
+      const Where where{number, block.address + i * kWordBytes};
+      covered_[where] = {region, rounds_};
+      if (far_.contains(where)) block.far.push_back(i);
+    }
+    far += block.far.size();
   }
   for (GpuHead& head : heads_) {
     if (head.region != region) continue;
     head.from = static_cast<u32>((plan.from() - code.start) / kWordBytes);
     head.until = static_cast<u32>((plan.until() - code.start) / kWordBytes);
+    head.region_words = plan.words;
   }
   char name[80];
-  std::snprintf(name, sizeof name, "kvrm_region_%u_%llx_%u_%zu", number, plan.blocks.front().address, plan.words,
-                plan.ways_in.size());
+  std::snprintf(name, sizeof name, "kvrm_region_%u_%llx_%u_%zu_%zu", number, plan.blocks.front().address, plan.words,
+                plan.ways_in.size(), far);
   regions_[region] = {std::move(plan), name};
 }
 

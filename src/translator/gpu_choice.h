@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,10 +26,20 @@ class GpuChoice {
 
   // As GpuTranslator::choose().
   bool choose(std::span<const SharedCode> codes, std::span<const u32> heat, bool usual_float);
+  // As GpuTranslator::resume().
+  void resume(std::span<const SharedCode> codes, std::span<const u32> heat, std::span<const GpuHead> heads,
+              bool usual_float);
   const std::vector<GpuRegion>& regions() const { return regions_; }
   const std::vector<GpuHead>& heads() const { return heads_; }
 
  private:
+  // Places worth a look, the hottest first; and that all have been seen.
+  struct Place {
+    u64 weight;
+    u32 code, index;
+    bool is_way_out;
+  };
+  std::vector<Place> take_in(std::span<const SharedCode> codes, std::span<const u32> heat, u64& all);
   Plan plan_at(const SharedCode& code, std::span<const u64> heads, const PlanLimits& limits) const;
   u64 function_of(const SharedCode& code, u64 place) const;
   void add(const SharedCode& code, u32 number, u32 index);
@@ -37,6 +48,7 @@ class GpuChoice {
   std::optional<u32> most_alike(u32 number, const Plan& plan) const;
   std::vector<u64> heads_of(u32 region) const;
   void put(u32 region, const SharedCode& code, u32 number, Plan plan);
+  void mark_far(std::span<const SharedCode> codes, std::span<const u32> missed, u64 least);
 
   const GpuLimits limits_;
   std::vector<GpuRegion> regions_;
@@ -51,6 +63,7 @@ class GpuChoice {
     u32 region, round;  // the last one that holds it, and when it was put there
   };
   std::map<Where, Held> covered_;  // words in regions
+  std::set<Where> far_;            // words whose accesses regions could often not do
 };
 
 }  // namespace kvrm::translator

@@ -30,7 +30,10 @@ u32 base_of(u32 word) { return word >> 5 & 31; }
 }  // namespace
 
 GpuFrame::GpuFrame(const Plan& plan, LaneKind kind, unsigned space)
-    : kind_(kind), looks_in_place_(kind.alone && plan.words <= kMostToLookInPlace), space_(space) {
+    : kind_(kind),
+      looks_in_place_(kind.alone && plan.words <= kMostToLookInPlace),
+      forgets_(kind.alone && !kind.common && !looks_in_place_),
+      space_(space) {
   std::array<std::pair<u32, u32>, 32> uses;  // how many, and of which register
   for (u32 i = 0; i < uses.size(); ++i) uses[i] = {0, i};
   for (const PlanBlock& block : plan.blocks) {
@@ -82,9 +85,12 @@ Value* GpuFrame::at(llvm::IRBuilder<>& builder, u64 offset) {
 
 u64 GpuFrame::links_size() const { return sizeof(LaneLinks); }
 
-u32 GpuFrame::links_of(u32 word) { return static_cast<u32>(std::ranges::find(bases_, base_of(word)) - bases_.begin()); }
+u32 GpuFrame::links_of(const PlanBlock& block, u32 index) {
+  if (forgets_) return std::ranges::find(block.far, index) != block.far.end() ? kFarLinks : 0;
+  return static_cast<u32>(std::ranges::find(bases_, base_of(block.words[index])) - bases_.begin());
+}
 
-void GpuFrame::fill_links(llvm::IRBuilder<>& builder, Value* links) {
+void GpuFrame::fill_links(llvm::IRBuilder<>& builder, Value* links, u32 number) {
   const auto set = [&](u64 offset, Value* value) {
     builder.CreateStore(value, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), links, offset));
   };
@@ -95,6 +101,8 @@ void GpuFrame::fill_links(llvm::IRBuilder<>& builder, Value* links) {
   set(offsetof(LaneLinks, alone), builder.getInt64(kind_.alone));
   set(offsetof(LaneLinks, common), builder.getInt64(kind_.common));
   set(offsetof(LaneLinks, in_place), builder.getInt64(looks_in_place_));
+  set(offsetof(LaneLinks, forgets), builder.getInt64(forgets_));
+  set(offsetof(LaneLinks, gives_up), builder.getInt64(forgets_ && number != kFarLinks));
 }
 
 // What lies before the vector registers is at the same place in both views.

@@ -22,8 +22,8 @@ class GpuFrame final : public Frame {
                    const Plan& plan) override;
   u64 links_size() const override;
   u32 links_count() const override { return kBases + 1; }
-  u32 links_of(u32 word) override;
-  void fill_links(llvm::IRBuilder<>& builder, llvm::Value* links) override;
+  u32 links_of(const PlanBlock& block, u32 index) override;
+  void fill_links(llvm::IRBuilder<>& builder, llvm::Value* links, u32 number) override;
   llvm::Value* home(llvm::IRBuilder<>& builder, u64 offset) override;
   void leave_to(llvm::IRBuilder<>& builder, u64 pc, llvm::Value* budget) override;
   void leave_to_register(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget) override;
@@ -36,6 +36,8 @@ class GpuFrame final : public Frame {
  private:
   // The registers through which most accesses go have a page of their own at hand; the others share one.
   static constexpr u32 kBases = 3;
+  // In regions that remember no pages, the links for words that look farther than the recent ones.
+  static constexpr u32 kFarLinks = 1;
 
   void require_usual_float(llvm::IRBuilder<>& builder);
   void leave(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget, llvm::Value* trap);
@@ -44,7 +46,7 @@ class GpuFrame final : public Frame {
   static constexpr unsigned kShared = 3;
 
   const LaneKind kind_;
-  const bool looks_in_place_;
+  const bool looks_in_place_, forgets_;
   const unsigned space_;
   std::array<u32, kBases> bases_;
   llvm::Function* function_ = nullptr;

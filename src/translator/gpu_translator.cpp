@@ -18,6 +18,11 @@ class RealGpuTranslator final : public GpuTranslator {
     return choice_.choose(codes, heat, usual_float);
   }
 
+  void resume(std::span<const SharedCode> codes, std::span<const u32> heat, std::span<const GpuHead> heads,
+              bool usual_float) override {
+    choice_.resume(codes, heat, heads, usual_float);
+  }
+
   GpuTranslation translate(LaneKind kind) override {
     GpuCode code = compiler_->compile(choice_.regions(), kind);
     if (code.ptx.empty() || std::ranges::none_of(code.made, std::identity{})) return {};

@@ -20,8 +20,9 @@ struct SharedCode {
 
 struct GpuLimits {
   u32 fewest = 4;  // findings that make a place worth it
-  u32 blocks = 48, words = 256, calls = 3;  // of a region
+  u32 blocks = 96, words = 256, calls = 3;  // of a region
   u32 regions = 96, regions_a_round = 12;
+  u32 ways_out = 16;  // that cost as much as a finding: lanes go on in the interpreter for a while
   u32 smallest_share = 500;  // a place with less than one in so many findings is not worth a region
 };
 
@@ -32,6 +33,8 @@ struct GpuHead {
   u32 entry;  // the word's number
   u32 from, until;  // words of the SharedCode: the region's code lies in between
   u32 region, way_in;
+  u32 region_words;  // that the region holds
+  u32 spare;
 };
 
 struct GpuTranslation {
@@ -49,9 +52,12 @@ class GpuTranslator {
   virtual ~GpuTranslator() = default;
 
   // Chooses heads, the hottest first; `heat` says for each word how often lanes were found there since the last choice,
-  // and behind that, for each word, how often they left a region to there; usual_float that FPCR is zero and inexact
-  // sticky in most lanes. True if there are new ones.
+  // and behind that the other parts that are noted (interpreter/lane_region.h); usual_float that FPCR is zero and
+  // inexact sticky in most lanes. True if there are new ones, or regions that are to be made anew.
   virtual bool choose(std::span<const SharedCode> codes, std::span<const u32> heat, bool usual_float) = 0;
+  // For a new one: takes what was chosen before, `heat` being that of all choices together.
+  virtual void resume(std::span<const SharedCode> codes, std::span<const u32> heat, std::span<const GpuHead> heads,
+                      bool usual_float) = 0;
   // What has been chosen so far. Empty if it failed.
   virtual GpuTranslation translate(LaneKind kind) = 0;
 };

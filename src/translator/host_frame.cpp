@@ -89,7 +89,7 @@ void HostFrame::require(llvm::IRBuilder<>& builder, Value* condition, const char
   builder.SetInsertPoint(good);
 }
 
-void HostFrame::fill_links(llvm::IRBuilder<>& builder, Value* links) {
+void HostFrame::fill_links(llvm::IRBuilder<>& builder, Value* links, u32 /*number*/) {
   Value* context = function_->getArg(2);
   Value* cache = builder.CreateLoad(builder.getPtrTy(), at(builder, context, offsetof(Context, translations)));
   Value* space = builder.CreateLoad(builder.getPtrTy(), at(builder, context, offsetof(Context, space)));

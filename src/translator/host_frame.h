@@ -15,7 +15,7 @@ class HostFrame final : public Frame {
   FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name,
                    const Plan& plan) override;
   u64 links_size() const override;
-  void fill_links(llvm::IRBuilder<>& builder, llvm::Value* links) override;
+  void fill_links(llvm::IRBuilder<>& builder, llvm::Value* links, u32 number) override;
   llvm::Value* home(llvm::IRBuilder<>& builder, u64 offset) override;
   void leave_to(llvm::IRBuilder<>& builder, u64 pc, llvm::Value* budget) override;
   void leave_to_register(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget) override;

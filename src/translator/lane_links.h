@@ -13,9 +13,10 @@ struct LaneLinks {
   // The page that was accessed last through these links: its address, or what no address is where it is not for
   // reading, or not for writing; and where it is.
   u64 readable, writable, page;
-  // Constants: 1 in regions for lanes that are alone in their group, where the recent pages are looked at in place, and
-  // for lanes that have one memory.
-  u64 alone, in_place, common;
+  // Constants: 1 in regions for lanes that are alone in their group, where the recent pages are looked at in place, for
+  // lanes that have one memory, and where the last page is not remembered: then every access looks at the recent ones.
+  // gives_up: with that, an access to any other page, or one that does not fit into words, leaves the region.
+  u64 alone, in_place, common, forgets, gives_up;
 };
 
 // In shared memory on a GPU, which the compiler cannot know where it is not told.
@@ -57,7 +58,7 @@ KVRM_INLINE Trap trap_of(u64 number) {
 // is the trap. Called: in its place it would be most of a region's code, and what warps run would not fit into a
 // multiprocessor's caches.
 template <u32 kSize, Access kAccess, bool kAlone, bool kCommon>
-KVRM_COLD memory::LaneTranslation find_page(SharedPages* shared, u64 address) {
+KVRM_INLINE memory::LaneTranslation look_for_page(SharedPages* shared, u64 address) {
   struct Bytes {
     u8 of[kSize];
   };
@@ -87,6 +88,17 @@ KVRM_COLD memory::LaneTranslation find_page(SharedPages* shared, u64 address) {
   }
   return found;
 }
+template <u32 kSize, Access kAccess, bool kAlone, bool kCommon>
+KVRM_COLD memory::LaneTranslation find_page(SharedPages* shared, u64 address) {
+  return look_for_page<kSize, kAccess, kAlone, kCommon>(shared, address);
+}
+// The same for lanes that are alone, in one word: the page, or the trap and this bit.
+inline constexpr u64 kIsTrap = u64{1} << 63;
+template <u32 kSize, Access kAccess>
+KVRM_COLD u64 find_lone_page(SharedPages* shared, u64 address) {
+  const memory::LaneTranslation found = look_for_page<kSize, kAccess, true, false>(shared, address);
+  return found.tag == memory::kNoLanePage ? found.page | kIsTrap : found.page;
+}
 
 // A word that lies across two.
 inline KVRM_COLD u64 load_across(u64 page, u64 offset) { return memory::detail::get_across(page, offset); }
@@ -101,38 +113,44 @@ struct LinkedLaneMemory {
 
   template <class T>
   KVRM_INLINE Trap load(Cpu&, u64 address, T& value) {
-    const u64 offset = address & (memory::kPageSize - 1), misfit = memory::detail::misfit<T>(address);
-    if (KVRM_UNLIKELY((is_other(address, links->readable) | misfit) != 0)) {
-      const Trap trap = find<T, Access::kRead>(address);
+    const u64 offset = address & (memory::kPageSize - 1);
+    u64 page;
+    const bool at_hand = is_at_hand<T, Access::kRead>(address, page);
+    if (KVRM_UNLIKELY(!at_hand)) {
+      if (links->gives_up) return Trap::kNotHere;
+      const Trap trap = find<T, Access::kRead>(address, page);
       if (trap != Trap::kNone) return trap;
       if constexpr (sizeof(T) % 8 == 0 && sizeof(T) <= 32) {
-        if (misfit != 0 && !links->common) {
+        if (memory::detail::misfit<T>(address) != 0 && !links->common) {
           memory::detail::Words<T> words;
 #pragma GCC unroll 4
-          for (u32 i = 0; i < sizeof(T) / 8; ++i) words.words[i] = load_across(page(), offset + u64{i} * 8);
+          for (u32 i = 0; i < sizeof(T) / 8; ++i) words.words[i] = load_across(page, offset + u64{i} * 8);
           value = __builtin_bit_cast(T, words);
           return Trap::kNone;
         }
       }
     }
-    value = get<T>(offset);
+    value = get<T>(page, offset);
     return Trap::kNone;
   }
 
   template <class T>
   KVRM_INLINE Trap store(Cpu&, u64 address, const T& value) {
-    const u64 offset = address & (memory::kPageSize - 1), misfit = memory::detail::misfit<T>(address);
-    if (KVRM_UNLIKELY((is_other(address, links->writable) | misfit) != 0)) {
-      const Trap trap = find<T, Access::kWrite>(address);
+    const u64 offset = address & (memory::kPageSize - 1);
+    u64 page;
+    const bool at_hand = is_at_hand<T, Access::kWrite>(address, page);
+    if (KVRM_UNLIKELY(!at_hand)) {
+      if (links->gives_up) return Trap::kNotHere;
+      const Trap trap = find<T, Access::kWrite>(address, page);
       if (trap != Trap::kNone) return trap;
       if constexpr (sizeof(T) == 8) {
-        if (misfit != 0 && !links->common) {
-          store_halves(page(), offset, __builtin_bit_cast(u64, value));
+        if (memory::detail::misfit<T>(address) != 0 && !links->common) {
+          store_halves(page, offset, __builtin_bit_cast(u64, value));
           return Trap::kNone;
         }
       }
     }
-    put<T>(offset, value);
+    put<T>(page, offset, value);
     return Trap::kNone;
   }
 
@@ -141,17 +159,22 @@ struct LinkedLaneMemory {
     const u64 offset = address & (memory::kPageSize - 1);
     if (KVRM_UNLIKELY(memory::detail::misfit<T>(address) != 0)) return Trap::kNotHere;
     if (sizeof(T) > sizeof(u64) && links->common) return Trap::kNotHere;
-    const Trap trap = find<T, Access::kWrite>(address);
-    if (KVRM_UNLIKELY(trap != Trap::kNone)) return trap;
-    if (KVRM_UNLIKELY((links->readable & forbidding<Access::kRead>(links->common)) != 0)) return Trap::kNotHere;
+    u64 page;
+    if (links->forgets) {
+      if (KVRM_UNLIKELY(!is_recent(address, memory::kNoRead | memory::kNoWrite, page))) return Trap::kNotHere;
+    } else {
+      const Trap trap = find<T, Access::kWrite>(address, page);
+      if (KVRM_UNLIKELY(trap != Trap::kNone)) return trap;
+      if (KVRM_UNLIKELY((links->readable & forbidding<Access::kRead>(links->common)) != 0)) return Trap::kNotHere;
+    }
     if constexpr (sizeof(T) <= sizeof(u64)) {
       if (links->common) {
-        observed = Pieces<T>::compare_exchange(memory::lane_byte(page(), offset), expected, desired);
+        observed = Pieces<T>::compare_exchange(memory::lane_byte(page, offset), expected, desired);
         return Trap::kNone;
       }
     }
-    observed = get<T>(offset);
-    if (observed == expected) put<T>(offset, desired);
+    observed = get<T>(page, offset);
+    if (observed == expected) put<T>(page, offset, desired);
     return Trap::kNone;
   }
 
@@ -160,39 +183,70 @@ struct LinkedLaneMemory {
   }
 
  private:
-  KVRM_INLINE u64 page() const {
+  // In a page that was found.
+  template <class T>
+  KVRM_INLINE T get(u64 page, u64 offset) const {
+    if constexpr (Pieces<T>::kCount != 0) {
+      if (links->common) return Pieces<T>::load(memory::lane_byte(page, offset));
+    }
+    if (links->forgets) return memory::detail::get_at<T>(reinterpret_cast<const u8*>(page + offset), 0);
+    return memory::detail::get<T>(page, offset);
+  }
+  template <class T>
+  KVRM_INLINE void put(u64 page, u64 offset, const T& value) {
+    if constexpr (Pieces<T>::kCount != 0) {
+      if (links->common) return Pieces<T>::store(memory::lane_byte(page, offset), value);
+    }
+    if (links->forgets) return memory::detail::put_at<T>(reinterpret_cast<u8*>(page + offset), 0, value);
+    memory::detail::put<T>(page, offset, value);
+  }
+
+  // Whether an access can be done without a call, and in which page.
+  template <class T, Access kAccess>
+  KVRM_INLINE bool is_at_hand(u64 address, u64& page) const {
+    const u64 misfit = memory::detail::misfit<T>(address);
+    if (links->forgets) return is_recent(address, forbidding<kAccess>(false), page, misfit);
+    page = known();
+    return (is_other(address, kAccess == Access::kRead ? links->readable : links->writable) | misfit) == 0;
+  }
+  // Not zero: the address lies in another page, or has a tag of its own.
+  static KVRM_INLINE u64 is_other(u64 address, u64 page) { return (address & memory::kPageMask) ^ page; }
+  // Among the recent pages, for whatever is not forbidden.
+  KVRM_INLINE bool is_recent(u64 address, u64 forbidden, u64& page, u64 misfit = 0) const {
+    const memory::LaneTranslation& slot = links->pages->recent_slot<true>(address);
+#if defined(__NVPTX__)
+    // Both words at once.
+    using Both = u64 __attribute__((vector_size(16)));
+    const Both found = *(const __attribute__((address_space(3))) Both*)&slot;
+    const u64 tag = found[0];
+    page = found[1];
+#else
+    const u64 tag = slot.tag;
+    page = slot.page;
+#endif
+    return ((is_other(address, tag) & (memory::kPageMask | forbidden)) | misfit) == 0;
+  }
+
+  // Words lie side by side in the memory of a lane that is alone, and in common memory.
+  KVRM_INLINE u64 known() const {
     if ((links->alone || links->common) && (links->page & 7) != 0) __builtin_unreachable();
     return links->page;
   }
 
-  // In the page that was found.
-  template <class T>
-  KVRM_INLINE T get(u64 offset) const {
-    if constexpr (Pieces<T>::kCount != 0) {
-      if (links->common) return Pieces<T>::load(memory::lane_byte(page(), offset));
-    }
-    return memory::detail::get<T>(page(), offset);
-  }
-  template <class T>
-  KVRM_INLINE void put(u64 offset, const T& value) {
-    if constexpr (Pieces<T>::kCount != 0) {
-      if (links->common) return Pieces<T>::store(memory::lane_byte(page(), offset), value);
-    }
-    memory::detail::put<T>(page(), offset, value);
-  }
-
-  // Not zero: the address lies in another page.
-  static KVRM_INLINE u64 is_other(u64 address, u64 page) { return (address & memory::kTagMask) ^ page; }
-
+  // With a call where it must be. The links remember the page, unless they forget.
   template <class T, Access kAccess>
-  KVRM_INLINE Trap find(u64 address) {
+  KVRM_INLINE Trap find(u64 address, u64& page) {
+    auto* const pages = (SharedPages*)links->pages;
+    if (links->forgets) {
+      page = find_lone_page<sizeof(T), kAccess>(pages, address);
+      return KVRM_UNLIKELY((page & kIsTrap) != 0) ? trap_of(page) : Trap::kNone;
+    }
     constexpr u64 kEvery = memory::kNoRead | memory::kNoWrite | memory::kNoCommonRead | memory::kNoCommonWrite;
     const bool common = links->common;
     const u64 asked = memory::kTagMask | forbidding<kAccess>(common), wanted = address & memory::kTagMask;
     memory::LaneTranslation found{memory::kNoLanePage, 0};
     if (links->in_place) found = recent(address);
     if (!links->in_place || (((found.tag ^ wanted) & asked) | memory::detail::misfit<T>(address)) != 0) {
-      auto* const pages = (SharedPages*)links->pages;
       if (common) {
         found = links->alone ? find_page<sizeof(T), kAccess, true, true>(pages, address)
                              : find_page<sizeof(T), kAccess, false, true>(pages, address);
@@ -205,6 +259,7 @@ struct LinkedLaneMemory {
     links->readable = found.tag & ~(kEvery & ~forbidding<Access::kRead>(common));
     links->writable = found.tag & ~(kEvery & ~forbidding<Access::kWrite>(common));
     links->page = found.page;
+    page = known();
     return Trap::kNone;
   }
 

@@ -16,6 +16,7 @@ struct PlanBlock {
   u64 address = 0;
   std::vector<u32> words;
   std::vector<isa::Row> rows;  // of the words
+  std::vector<u32> far;  // of these words, those whose accesses must be looked for farther away: where that is a choice
   // Where control goes behind the last word: to another block, or out of the region.
   struct Edge {
     u64 target;
@@ -23,7 +24,7 @@ struct PlanBlock {
   };
   std::vector<Edge> edges;
   bool may_go_elsewhere = false;  // the last word branches to an address in a register
-  bool is_loop_head = false;      // somebody goes back to it
+  bool is_loop_head = false;  // somebody goes back to it
 };
 
 // The first block is the head, or the first of several.

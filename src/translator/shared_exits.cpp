@@ -1,13 +1,16 @@
 #include "translator/shared_exits.h"
 
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/cpu.h"
@@ -25,11 +28,23 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 constexpr Place kVectors{false, offsetof(Cpu, q)};
+constexpr Place kPc{false, offsetof(Cpu, pc)};
 
 struct Exit {
   llvm::CallInst* end;
   std::map<Place, llvm::StoreInst*> stores;
 };
+
+// What tells ways out apart, in one word that is mostly a constant: the trap, what is taken off the budget, and pc, as
+// a number of words behind the first one that any of them leads to.
+constexpr u32 kTrapBits = 6, kTakenBits = 10, kWordBits = 15;
+constexpr u32 kTakenShift = kTrapBits, kWordShift = kTrapBits + kTakenBits;
+constexpr u32 kOwnPc = 1u << 31;  // it has stored pc itself
+static_assert(kWordShift + kWordBits == 31);
+
+// Ways out of a large region, whose code has to fit into caches. In small ones ptxas puts barriers for lanes that part
+// around blocks that it could do without, and there are cycles to spare for bringing values too early.
+constexpr std::size_t kMany = 64;
 
 class SharedExits {
  public:
@@ -44,6 +59,11 @@ class SharedExits {
   void find_exits();
   void choose_places();
   Value* address(Place place);
+  std::optional<u64> pc_of(const Exit& exit) const;
+  void find_first_pc();
+  // At the end of a way out: its word, and the budget that something is taken off.
+  Value* word_of(const Exit& exit);
+  std::pair<Value*, u64> budget_of(const Exit& exit) const;
   void lead(const Exit& exit, BasicBlock* to);
 
   llvm::Function& function_;
@@ -51,6 +71,7 @@ class SharedExits {
   llvm::IRBuilder<> builder_;
   std::vector<Exit> exits_;
   std::map<Place, llvm::StoreInst*> shared_;  // one of those that store there
+  u64 first_pc_ = ~u64{0};
 };
 
 std::optional<Place> SharedExits::place_of(const Value* pointer) const {
@@ -94,6 +115,7 @@ void SharedExits::choose_places() {
     return layout_.getTypeSizeInBits(store->getValueOperand()->getType());
   };
   for (const auto& [place, stores] : all) {
+    if (place == kPc) continue;
     const bool alike = std::ranges::all_of(stores, [&](const auto* store) { return bits(store) == bits(stores[0]); });
     if (alike && 2 * stores.size() > exits_.size()) shared_.emplace(place, stores[0]);
   }
@@ -105,12 +127,54 @@ Value* SharedExits::address(Place place) {
   return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), base, place.offset);
 }
 
+// If it is a constant that the word has room for.
+std::optional<u64> SharedExits::pc_of(const Exit& exit) const {
+  const auto store = exit.stores.find(kPc);
+  if (store == exit.stores.end()) return std::nullopt;
+  const auto* pc = llvm::dyn_cast<llvm::ConstantInt>(store->second->getValueOperand());
+  if (!pc || pc->getZExtValue() % 4 != 0) return std::nullopt;
+  return pc->getZExtValue();
+}
+
+void SharedExits::find_first_pc() {
+  for (const Exit& exit : exits_) first_pc_ = std::min(first_pc_, pc_of(exit).value_or(first_pc_));
+}
+
+std::pair<Value*, u64> SharedExits::budget_of(const Exit& exit) const {
+  using namespace llvm::PatternMatch;
+  Value* budget = exit.end->getArgOperand(1);
+  Value* before = nullptr;
+  llvm::ConstantInt* less = nullptr;
+  if (!match(budget, m_Add(m_Value(before), m_ConstantInt(less)))) return {budget, 0};
+  const u64 taken = static_cast<u64>(-less->getSExtValue());
+  return taken < u64{1} << kTakenBits ? std::pair(before, taken) : std::pair(budget, u64{0});
+}
+
+Value* SharedExits::word_of(const Exit& exit) {
+  const auto pc = pc_of(exit);
+  const u64 words = pc ? (*pc - first_pc_) / 4 : ~u64{0};
+  u64 known = budget_of(exit).second << kTakenShift;
+  if (words >> kWordBits == 0) {
+    known |= words << kWordShift;
+    exit.stores.at(kPc)->eraseFromParent();
+  } else {
+    known |= kOwnPc;
+  }
+  return builder_.CreateOr(exit.end->getArgOperand(0), known);
+}
+
 void SharedExits::lead(const Exit& exit, BasicBlock* to) {
   for (const auto& [place, one] : shared_) {
     if (const auto store = exit.stores.find(place); store != exit.stores.end()) store->second->eraseFromParent();
   }
   exit.end->getNextNode()->eraseFromParent();
   builder_.SetInsertPoint(exit.end);
+  if (exits_.size() >= kMany) {
+    // Nothing, but the back end does not know: otherwise it would bring the values before it is clear that they are
+    // wanted.
+    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), false);
+    builder_.CreateCall(llvm::InlineAsm::get(type, "", "", /*hasSideEffects=*/true));
+  }
   builder_.CreateBr(to);
   exit.end->eraseFromParent();
 }
@@ -119,6 +183,7 @@ void SharedExits::run() {
   find_exits();
   if (exits_.size() < 2) return;
   choose_places();
+  find_first_pc();
   auto* end = BasicBlock::Create(function_.getContext(), "out", &function_);
   const auto brought = [&](llvm::Type* type, const auto& of) {
     builder_.SetInsertPoint(end, end->begin());
@@ -139,13 +204,22 @@ void SharedExits::run() {
     });
     builder_.CreateAlignedStore(value, address(place), one->getAlign());
   }
-  llvm::CallInst& one = *exits_.front().end;
-  std::vector<Value*> told;
-  for (unsigned i = 0; i < one.arg_size(); ++i) {
-    told.push_back(
-        brought(one.getArgOperand(i)->getType(), [&](const Exit& exit) { return exit.end->getArgOperand(i); }));
-  }
-  builder_.CreateCall(one.getCalledFunction(), told)->setDoesNotReturn();
+  llvm::Type* number = builder_.getInt32Ty();
+  Value* word = brought(number, [&](const Exit& exit) { return word_of(exit); });
+  Value* budget = brought(number, [&](const Exit& exit) { return budget_of(exit).first; });
+  llvm::FunctionCallee leave = exits_.front().end->getCalledFunction();
+  const auto field = [&](u32 shift, u32 bits) {
+    return builder_.CreateAnd(builder_.CreateLShr(word, shift), (u64{1} << bits) - 1);
+  };
+  Value* trap = field(0, kTrapBits);
+  Value* left = builder_.CreateSub(budget, field(kTakenShift, kTakenBits));
+  Value* words = builder_.CreateZExt(field(kWordShift, kWordBits), builder_.getInt64Ty());
+  // Without a branch: where there is one, ptxas puts barriers for lanes that part into the whole region.
+  Value* told = builder_.CreateAdd(builder_.CreateMul(words, builder_.getInt64(4)), builder_.getInt64(first_pc_));
+  Value* is_own = builder_.CreateICmpSLT(word, builder_.getInt32(0));
+  Value* own = builder_.CreateLoad(builder_.getInt64Ty(), address(kPc));
+  builder_.CreateStore(builder_.CreateSelect(is_own, own, told), address(kPc));
+  builder_.CreateCall(leave, {trap, left})->setDoesNotReturn();
   builder_.CreateUnreachable();
   for (const Exit& exit : exits_) lead(exit, end);
 }

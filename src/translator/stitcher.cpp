@@ -102,7 +102,7 @@ bool Stitch::instruction(const PlanBlock& block, u32 index) {
   llvm::Function* meaning = library_.row(row);
   if (!meaning) return false;
   builder_.CreateStore(number(address), field(state_, offsetof(Cpu, pc)));
-  Value* trap = inlined_call(meaning, links_[frame_.links_of(word)], pack_row_operands(row, word));
+  Value* trap = inlined_call(meaning, links_[frame_.links_of(block, index)], pack_row_operands(row, word));
   if (!trap) return false;
   trap_exit(trap, address, index);
   return true;
@@ -238,7 +238,7 @@ llvm::Function* Stitch::run(const std::string& name) {
   budget_ = entry.CreateAlloca(start.budget->getType());
   builder_.SetInsertPoint(begin);
   builder_.CreateStore(start.budget, budget_);
-  for (llvm::AllocaInst* links : links_) frame_.fill_links(builder_, links);
+  for (u32 i = 0; i < links_.size(); ++i) frame_.fill_links(builder_, links_[i], i);
   for (std::size_t i = 0; i < plan_.blocks.size(); ++i) blocks_.push_back(new_block("block"));
   if (plan_.ways_in.size() == 1) {
     state_goes_in_ = builder_.CreateBr(blocks_[plan_.ways_in[0]]);

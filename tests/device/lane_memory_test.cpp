@@ -26,7 +26,7 @@ class LaneGroup {
       : lanes_(1u << world.world().group_shift), areas_(lanes_ * kAreas), spaces_(lanes_) {
     for (u32 i = 0; i < lanes_; ++i) {
       spaces_[i] = {&world.world(),
-                    world.directories() + u64{group} * world.world().directory_slots,
+                    world.directories() + group * memory::directory_words(world.world().directory_slots),
                     memory::Areas(areas_.data() + u64{i} * kAreas, 0, kAreas),
                     i,
                     page_limit,

@@ -2,6 +2,7 @@
 // everything but the back end as it is there.
 //
 //   region_share PROGRAM [--warp-shift N] [--watch N] [--rounds N] [--run N] [--turn N] [--input TEXT] [-- ARGS...]
+//   region_share PROGRAM --inputs FILE     as many warps as the file has lines, each with a line for its input
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
@@ -19,14 +20,14 @@ namespace kvrm::device::test {
 namespace {
 
 struct Arguments {
-  std::string program, input, ptx;
+  std::string program, input, inputs, ptx;
   std::vector<std::string> args;
   u32 shift = 0, rounds = 8, watched_turn = 61, turn = 65536;
   bool verbose = false;
   u64 watch = 500'000, run = 20'000'000;
 };
 
-void print(const Arguments& a, const SimulatedDevice& device, u64 retired) {
+void print(const SimulatedDevice& device, u64 retired) {
   u64 calls = 0;
   std::printf("%-18s %12s %10s %8s  left with\n", "head", "retired", "calls", "a call");
   for (const SimulatedRegion& region : device.regions()) {
@@ -41,24 +42,36 @@ void print(const Arguments& a, const SimulatedDevice& device, u64 retired) {
   }
   const u64 inside = device.retired_in_regions();
   std::printf("%llu instructions on %u lanes, %.2f %% in regions, %.0f a call; %.2f calls and %.2f others in 1000\n",
-              retired, 1u << a.shift, 100.0 * double(inside) / double(retired),
+              retired, device.lane_count(), 100.0 * double(inside) / double(retired),
               double(inside) / double(calls ? calls : 1), 1000.0 * double(calls) / double(retired),
               1000.0 * double(retired - inside) / double(retired));
 }
 
-// The places where lanes were found most, and those they left regions for.
+// The places where lanes were found most, those they left regions for, and those of accesses that regions could not do.
 void print_heat(const cuda::StartSet::SharedCode& code, std::span<const u32> heat) {
-  for (const u64 part : {u64{0}, u64{heat.size() / 2}}) {
+  constexpr const char* kNames[] = {"found", "left", "missed"};
+  for (u32 number = 0; number < interpreter::kNotedParts; ++number) {
+    const u64 part = heat.size() / interpreter::kNotedParts * number;
     std::vector<std::pair<u32, u64>> places;
     for (u64 i = 0; i < code.words.size(); ++i)
       places.emplace_back(heat[part + code.offset / 4 + i], code.start + i * 4);
     std::ranges::partial_sort(places, places.begin() + 12, std::ranges::greater{});
     for (u32 i = 0; i < 12; ++i) std::printf(" %llx:%u", places[i].second, places[i].first);
-    std::printf(part == 0 ? " found\n" : " left\n");
+    std::printf(" %s\n", kNames[number]);
   }
 }
 
+std::vector<std::string> lines_of(const Arguments& a) {
+  if (a.inputs.empty()) return {a.input};
+  std::vector<std::string> lines;
+  std::ifstream file(a.inputs);
+  for (std::string line; std::getline(file, line);) lines.push_back(line + "\n");
+  return lines;
+}
+
 int work(const Arguments& a) {
+  const std::vector<std::string> inputs = lines_of(a);
+  if (inputs.empty()) return std::fprintf(stderr, "%s: no lines\n", a.inputs.c_str()), 1;
   std::ifstream file(a.program, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
   auto image = linux_abi::parse_elf({reinterpret_cast<const u8*>(bytes.data()), bytes.size()});
@@ -66,15 +79,19 @@ int work(const Arguments& a) {
   linux_abi::ProcessOptions options;
   options.args = {a.program};
   options.args.insert(options.args.end(), a.args.begin(), a.args.end());
-  options.input = std::make_shared<std::string>(a.input);
+  options.input = std::make_shared<std::string>(inputs[0]);
   options.output = options.errors = [](std::span<const u8>) {};
   auto program = load_lane_program(*image, options, u64{1} << 30);
   if (!program) return std::fprintf(stderr, "%s\n", program.error().message.c_str()), 1;
 
-  SimulatedDevice device({.group_shift = a.shift, .frames = 16384, .tables = 1024, .area_capacity = 256});
+  const u32 groups = u32(inputs.size());
+  SimulatedDevice device(
+      {.group_shift = a.shift, .groups = groups, .frames = 16384, .tables = 1024 * groups, .area_capacity = 256});
   cuda::StartSet starts;
   const u32 start = starts.add((*program)->contents);
-  device.place(starts, std::vector<SimulatedDevice::Job>(device.lane_count(), {start, a.input}));
+  std::vector<SimulatedDevice::Job> jobs;
+  for (u32 i = 0; i < device.lane_count(); ++i) jobs.push_back({start, inputs[i >> a.shift]});
+  device.place(starts, std::move(jobs));
   const auto shared = starts.shared_code();
   const auto code = *std::ranges::max_element(shared, {}, [](const auto& c) { return c.words.size(); });
   device.take_regions(code, {});
@@ -124,7 +141,8 @@ int work(const Arguments& a) {
     if (!gpu) return std::fprintf(stderr, "%s\n", error.c_str()), 1;
     std::ofstream(a.ptx) << gpu->compile(choice.regions(), {.alone = a.shift == 0}).ptx;
   }
-  print(a, device, go(a.run, a.turn));
+  print(device, go(a.run, a.turn));
+  if (a.verbose) print_heat(code, device.heat());
   return 0;
 }
 
@@ -137,6 +155,8 @@ int main(int argc, char** argv) {
   app.add_option("program", a.program, "a static ARM64 program")->required();
   app.add_option("args", a.args, "its arguments");
   app.add_option("--input", a.input, "its standard input");
+  app.add_option("--inputs", a.inputs, "a file: a warp for each line, which is its standard input")
+      ->check(CLI::ExistingFile);
   app.add_option("--warp-shift", a.shift, "so many lanes, as a power of two")->capture_default_str();
   app.add_option("--watch", a.watch, "instructions before the first choice; each further one takes twice as many");
   app.add_option("--rounds", a.rounds, "choices")->capture_default_str();

@@ -13,6 +13,7 @@
 #include "device/cuda/output_drain.h"
 #include "device/cuda/service.h"
 #include "device/cuda/start_set.h"
+#include "device/lanes/beginning.h"
 #include "simulated.h"
 #include "simulated_kernel.h"
 #include "simulated_region.h"
@@ -60,7 +61,7 @@ class SimulatedWorld {
         zeros_(memory::kPageSize),
         frame_links_(plan.frames),
         table_links_(plan.tables),
-        directories_(u64{plan.groups} * plan.directory_slots),
+        directories_(plan.groups * memory::directory_words(plan.directory_slots)),
         locks_(plan.locks ? memory::kCommonLocks : 0) {
     // What was never used may hold anything.
     std::memset(frames_.as(), 0xa5, frames_.size());
@@ -145,6 +146,10 @@ class SimulatedDevice {
         {images_.address(), start_bytes_.address(), address(placed_.areas), address(placed_.pages), address(names_)});
     std::copy(placed.areas.begin(), placed.areas.end(), placed_.areas.begin());
     std::copy(placed.pages.begin(), placed.pages.end(), placed_.pages.begin());
+    std::vector<u32> jobs_of_start(placed.starts.size());
+    for (const Job& job : jobs_) ++jobs_of_start[job.start];
+    beginnings_ = Pages(cuda::StartSet::kMostBeginnings * lanes::kBeginningBytes);
+    cuda::StartSet::give_beginnings(placed.starts, jobs_of_start, beginnings_.address());
     placed_.starts = std::move(placed.starts);
     list_.clear();
     for (const Job& job : jobs_) {
@@ -168,7 +173,7 @@ class SimulatedDevice {
                               u32(code.offset / 4) + index(region.head), index(std::min(region.head, region.from)),
                               index(until), region.way_in});
     }
-    heat_.assign(image_bytes_ / 4 * 2, 0);
+    heat_.assign(image_bytes_ / 4 * interpreter::kNotedParts, 0);
     describe();
     simulate_decode(launch_);
   }
@@ -322,7 +327,7 @@ class SimulatedDevice {
   std::vector<memory::WatchedStretch> watched_;
   std::vector<interpreter::WordEntry> own_words_;
   std::vector<u64> progress_;
-  Pages images_, decoded_, plain_, start_bytes_;
+  Pages images_, decoded_, plain_, start_bytes_, beginnings_;
   std::vector<SimulatedRegion> regions_;
   std::vector<interpreter::LaneRegion> region_list_;
   std::vector<u32> heat_;

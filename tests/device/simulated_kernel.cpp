@@ -45,7 +45,9 @@ interpreter::RegionEnd run_simulated(const SimulatedRegion& region, memory::Resi
                               .page = 0,
                               .alone = lane.pages.alone,
                               .in_place = lane.pages.alone,
-                              .common = 0};
+                              .common = 0,
+                              .forgets = lane.pages.alone && region.words.size() % 2 == 0,  // all ways are tried
+                              .gives_up = lane.pages.alone && region.words.size() % 4 == 0};
   translator::LinkedLaneMemory memory{&links};
   if (cpu.pc != region.head) __builtin_trap();
   u32 left = budget;

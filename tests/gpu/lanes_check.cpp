@@ -357,6 +357,7 @@ TEST(Lanes, StartedAndCancelledAHundredTimes) {
     ASSERT_TRUE(machine.ok()) << machine.error().message;
     ASSERT_TRUE(machine->load_program(program));
     std::uint64_t seen = 0, held = 0;
+    double linking = -1;
     for (unsigned cycle = 0; cycle < 10; ++cycle) {
       machine->start();
       const std::uint64_t wanted = seen + 100000;
@@ -368,7 +369,11 @@ TEST(Lanes, StartedAndCancelledAHundredTimes) {
       most = std::max(most, took);
       sum += took;
       seen = machine->poll().instructions;
-      if (cycle == 0) held = free_memory();
+      // Translated code that was not ready when its run was cancelled comes with a later one.
+      if (machine->statistics().link_seconds != linking) {
+        linking = machine->statistics().link_seconds;
+        held = free_memory();
+      }
     }
     EXPECT_EQ(free_memory(), held) << "a cycle keeps memory";
   }

@@ -31,7 +31,7 @@ TEST(GpuRounds, GrowLonger) {
 
 // What a GPU would do.
 struct Device {
-  std::vector<u32> heat;  // findings at the words of all images, and behind them ways out
+  std::vector<u32> heat;  // of the words of all images, part by part
   std::vector<LaneSet::Region> regions;
   unsigned links = 0, loads = 0;
   bool alone = false, links_fail = false, loads_fail = false;
@@ -78,7 +78,7 @@ class RegionsOfAGpu : public testing::Test {
   ~RegionsOfAGpu() override { fs::remove_all(folder_); }
   void SetUp() override {
     if (!has_translator_) GTEST_SKIP() << "this build has no translator";
-    device_.heat.assign(2 * kImageWords, 0);
+    device_.heat.assign(interpreter::kNotedParts * kImageWords, 0);
   }
 
   GpuRegions::Settings settings() {
@@ -226,7 +226,7 @@ TEST_F(RegionsOfAGpu, AreThereAtTheNextStart) {
   run_through(first);
   const auto made = device_.regions;
   device_ = Device();
-  device_.heat.assign(2 * kImageWords, 0);
+  device_.heat.assign(interpreter::kNotedParts * kImageWords, 0);
   GpuRegions again(settings());
   ASSERT_TRUE(begin(again));
   EXPECT_EQ(device_.links, 0u);
@@ -263,7 +263,7 @@ TEST_F(RegionsOfAGpu, ForWaysOutAreNotForgotten) {
   pause(first);
   ASSERT_EQ(device_.regions.size(), 2u);
   EXPECT_EQ(device_.regions[1].entry, 8u);
-  device_.heat.assign(2 * kImageWords, 0);
+  device_.heat.assign(interpreter::kNotedParts * kImageWords, 0);
   GpuRegions again(settings());
   ASSERT_TRUE(begin(again));
   device_.heat[5] = 100;
@@ -339,7 +339,7 @@ TEST_F(RegionsOfAGpu, AnImageTheDriverRefusesIsMadeAgainBeforeTheLaunch) {
   ASSERT_TRUE(begin(first));
   run_through(first);
   device_ = Device();
-  device_.heat.assign(2 * kImageWords, 0);
+  device_.heat.assign(interpreter::kNotedParts * kImageWords, 0);
   device_.loads_fail = true;
   GpuRegions refused(settings());
   ASSERT_TRUE(begin(refused));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../machine/words.h"
+#include "interpreter/lane_region.h"
 
 namespace kvrm::translator {
 namespace {
@@ -12,7 +13,7 @@ using namespace test;
 
 using Indexes = std::vector<u32>;
 
-constexpr u32 kWaysOut = 64;  // that weigh as much as one finding
+constexpr u32 kWaysOut = 16;  // that weigh as much as one finding
 
 constexpr u32 bl(int words) { return 0x94000000 | (static_cast<u32>(words) & 0x3ffffff); }
 
@@ -26,7 +27,7 @@ Words nops(u32 count) { return Words(count, kNop); }
 class Choosing {
  public:
   explicit Choosing(Words words, const GpuLimits& limits = {})
-      : choice_(limits), words_(std::move(words)), heat_(2 * words_.size()) {}
+      : choice_(limits), words_(std::move(words)), heat_(interpreter::kNotedParts * words_.size()) {}
 
   Choosing& found(u32 index, u32 times = 100) {
     heat_[index] += times;
@@ -42,6 +43,19 @@ class Choosing {
     const bool more = choice_.choose(std::span(&code, 1), heat_, usual_float);
     heat_.assign(heat_.size(), 0);
     return more;
+  }
+
+  // Another one that goes on with what this one has chosen.
+  Choosing resumed(std::vector<u32> heat) const {
+    Choosing other(words_);
+    const SharedCode code{kCode, words_, 0};
+    other.choice_.resume(std::span(&code, 1), heat, choice_.heads(), false);
+    return other;
+  }
+  const std::vector<u32>& heat() const { return heat_; }
+  Choosing& missed(u32 index, u32 times) {
+    heat_[2 * words_.size() + index] += times;
+    return *this;
   }
 
   Indexes heads() const {
@@ -327,7 +341,7 @@ TEST(ChoiceOfHeads, UsualFloatingPointIsHandedOn) {
 TEST(ChoiceOfHeads, SeveralPiecesOfCode) {
   constexpr u32 kFirstEntry = 5, kSecondEntry = 40, kAll = 64;
   const SharedCode codes[] = {{kCode, kLoop, kFirstEntry}, {0x7000000, kLoop, kSecondEntry}};
-  std::vector<u32> heat(2 * kAll);
+  std::vector<u32> heat(interpreter::kNotedParts * kAll);
   heat[kFirstEntry + 2] = 50;
   heat[kSecondEntry + 3] = 100;
   heat[20] = 1000;  // data, it seems
@@ -349,7 +363,7 @@ TEST(ChoiceOfHeads, SeveralProgramsAtOneAddress) {
                      add_imm(0, 0, 4), subs_imm(1, 1, 1), b_ne(-5),         hlt(0)};
   constexpr u32 kSecondEntry = 40, kAll = 64;
   const SharedCode codes[] = {{kCode, kLoop, 0}, {kCode, longer, kSecondEntry}};
-  std::vector<u32> heat(2 * kAll);
+  std::vector<u32> heat(interpreter::kNotedParts * kAll);
   heat[2] = 100;
   GpuChoice choice({});
   ASSERT_TRUE(choice.choose(codes, heat, false));
@@ -364,6 +378,42 @@ TEST(ChoiceOfHeads, SeveralProgramsAtOneAddress) {
   EXPECT_EQ(choice.regions()[0].plan.words, 4u);
   EXPECT_EQ(choice.regions()[1].plan.words, 6u);
   EXPECT_NE(choice.regions()[0].name, choice.regions()[1].name);
+}
+
+// What was chosen in several rounds, as it was; nothing new is chosen for what was counted then.
+TEST(ChoiceOfHeads, IsTakenUpAgain) {
+  const Words words = kLoop + nops(20) + kLoop;
+  Choosing first(words);
+  first.found(2);
+  std::vector<u32> heat = first.heat();
+  ASSERT_TRUE(first.choose());
+  first.found(29);
+  heat[29] += 100;
+  ASSERT_TRUE(first.choose());
+  ASSERT_EQ(first.heads(), (Indexes{1, 27}));
+  Choosing second = first.resumed(heat);
+  EXPECT_EQ(second.heads(), first.heads());
+  EXPECT_EQ(second.regions(), first.regions());
+  for (const u32 region : {0u, 1u}) EXPECT_EQ(second.region(region).name, first.region(region).name);
+  EXPECT_FALSE(second.choose());
+}
+
+// Accesses that a region can often not do are looked for farther away, by a region that is made again.
+TEST(ChoiceOfHeads, AccessesThatMissAreFar) {
+  const Words words{movz(1, 9), 0xf9400003, add_imm(0, 0, 1), subs_imm(1, 1, 1), b_ne(-3), hlt(0)};
+  Choosing choosing(words);
+  choosing.found(2);
+  ASSERT_TRUE(choosing.choose());
+  const std::string before = choosing.region(0).name;
+  EXPECT_TRUE(choosing.region(0).plan.blocks[0].far.empty());
+  choosing.found(2).missed(1, 10);  // now and then
+  EXPECT_FALSE(choosing.choose());
+  choosing.found(2).missed(1, 5000).missed(2, 5000);  // the latter is no access
+  ASSERT_TRUE(choosing.choose());
+  EXPECT_NE(choosing.region(0).name, before);
+  EXPECT_EQ(choosing.region(0).plan.blocks[0].far, Indexes{0});
+  choosing.found(2).missed(1, 5000);
+  EXPECT_FALSE(choosing.choose());  // it is so already
 }
 
 }  // namespace

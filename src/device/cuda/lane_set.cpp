@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "device/cuda/remote_memory.h"
+#include "device/lanes/beginning.h"
 #include "semantics/float_format.h"
 
 namespace kvrm::device::cuda {
@@ -116,7 +117,7 @@ Result<void> LaneSet::allocate() {
       {&world_, sizeof(memory::LaneWorld), "the pools", true},
       {&tables_, tables * table_bytes, "the page tables", true},
       {&table_links_, tables * sizeof(u32), "the page tables", false},
-      {&directories_, u64{groups_} * directory_slots_ * sizeof(u64), "the page directories", true},
+      {&directories_, groups_ * memory::directory_words(directory_slots_) * sizeof(u64), "the page directories", true},
       {&areas_, u64{padded_lanes_} * area_capacity_ * sizeof(memory::Area), "the memory maps", false},
       {&far_pages_, running * far_slots_ * sizeof(memory::LaneTranslation), "the lanes' tables", false},
       {&watched_, running * own_stretches_ * sizeof(memory::WatchedStretch), "the lanes' own code", false},
@@ -259,10 +260,19 @@ Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput
   if (auto done = grow(start_areas_, starts.area_count() * sizeof(memory::Area), "the memory maps"); !done) return done;
   if (auto done = grow(start_pages_, starts.start_page_count() * sizeof(lanes::StartPage), "the memory maps"); !done)
     return done;
-  const StartSet::Placed placed = starts.placed_at(
+  StartSet::Placed placed = starts.placed_at(
       {images_.address(), pages_.address(), start_areas_.address(), start_pages_.address(), names_.address()});
   if (auto done = put(start_areas_, placed.areas, "the memory maps"); !done) return done;
   if (auto done = put(start_pages_, placed.pages, "the memory maps"); !done) return done;
+  std::vector<u32> jobs_of_start(starts.size());
+  for (const LaneJobInput& job : jobs) ++jobs_of_start[job.start];
+  const u64 room = StartSet::kMostBeginnings * lanes::kBeginningBytes;
+  if (std::ranges::any_of(jobs_of_start, [](u32 count) { return count > 1; })) {
+    if (auto done = grow(beginnings_, room, "what jobs have in common"); !done) return done;
+    if (auto done = stream_.fill(beginnings_.address(), 0, room); !done) return done;
+    if (auto done = stream_.wait(); !done) return done;
+    StartSet::give_beginnings(placed.starts, jobs_of_start, beginnings_.address());
+  }
   if (auto done = put(starts_, placed.starts, "the programs' starts"); !done) return done;
 
   // Inputs that several jobs share are there once.
@@ -325,7 +335,7 @@ Result<void> LaneSet::take_regions(GpuPointer gpu, std::span<const Region> regio
 }
 
 Result<std::vector<u32>> LaneSet::heat() {
-  std::vector<u32> counts(image_bytes_ / 4 * 2);
+  std::vector<u32> counts(image_bytes_ / 4 * interpreter::kNotedParts);
   const u64 bytes = counts.size() * sizeof(u32);
   if (heat_.size() == bytes) {
     if (auto done = stream_.download(counts.data(), heat_.address(), bytes); !done) return done.error();

@@ -139,7 +139,7 @@ class LaneSet {
   DeviceBuffer lanes_, world_, frames_, frame_links_, tables_, table_links_, directories_, areas_, far_pages_, watched_,
       own_words_, zeros_, counters_, locks_, orders_, launch_;
   DeviceBuffer images_, decoded_, plain_, pages_, starts_, start_areas_, start_pages_, names_, jobs_, inputs_,
-      job_ends_, regions_, heat_;
+      job_ends_, regions_, heat_, beginnings_;
   u64 image_bytes_ = 0;
   u32 job_count_ = 0, region_count_ = 0;
   // Pinned.

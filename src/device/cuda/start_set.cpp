@@ -1,5 +1,7 @@
 #include "device/cuda/start_set.h"
 
+#include "device/lanes/beginning.h"
+
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -157,6 +159,14 @@ StartSet::Placed StartSet::placed_at(const Bases& bases) const {
     placed.starts.push_back(start);
   }
   return placed;
+}
+
+void StartSet::give_beginnings(std::vector<lanes::Start>& starts, std::span<const u32> jobs_of_start, u64 room) {
+  u32 given = 0;
+  for (std::size_t i = 0; i < starts.size() && given < kMostBeginnings; ++i) {
+    if (!starts[i].is_process || jobs_of_start[i] < 2) continue;
+    starts[i].beginning = reinterpret_cast<lanes::Beginning*>(room + given++ * lanes::kBeginningBytes);
+  }
 }
 
 std::optional<StartSet::FixedCode> StartSet::fixed_code(const Planned& planned,

@@ -47,6 +47,9 @@ class StartSet {
     std::vector<lanes::StartPage> pages;
   };
   Placed placed_at(const Bases& bases) const;
+  // Starts with several jobs may have something in common: gives the first so many of them room for it.
+  static constexpr u32 kMostBeginnings = 16;
+  static void give_beginnings(std::vector<lanes::Start>& starts, std::span<const u32> jobs_of_start, u64 room);
 
   // Code of the images that lanes begin with and cannot write, as they will see it.
   struct SharedCode {

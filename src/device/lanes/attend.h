@@ -2,8 +2,7 @@
 // Freestanding. Nothing here waits: a lane that cannot go on says so with its status and is asked again.
 #pragma once
 
-#include "device/lanes/lane.h"
-#include "linux/lane_calls.h"
+#include "device/lanes/beginning.h"
 
 namespace kvrm::device::lanes {
 
@@ -72,12 +71,13 @@ class Attendant {
       lane_.stop = {};
     }
     lane_.left = launch_.budget;
-    lane_.retired = lane_.kernel_calls = lane_.host_calls = 0;
+    lane_.retired = lane_.shared = lane_.kernel_calls = lane_.host_calls = 0;
   }
   KVRM_COLD void report(u32 number) {
     JobEnd& end = launch_.ends[number];
     end.stop = lane_.stop;
     end.retired = lane_.retired;
+    end.shared = lane_.shared;
     end.kernel_calls = lane_.kernel_calls;
     end.host_calls = lane_.host_calls;
     end.private_pages = lane_.space.private_pages;
@@ -152,6 +152,7 @@ class LaneIo {
 
 inline void Attendant::answer_call() {
   using Kind = linux_abi::CallOutcome::Kind;
+  if (!launch_.orders && is_at_common_place(lane_, cpu_)) leave_beginning(lane_, cpu_, memory_);
   LaneIo io(launch_, lane_);
   const linux_abi::CallOutcome outcome = linux_abi::lane_call(lane_.process, cpu_, memory_, io);
   switch (outcome.kind) {
@@ -203,24 +204,29 @@ inline void Attendant::serve_host() {
 inline void Attendant::begin(u32 number) {
   const LaunchJob& job = launch_.jobs[number];
   const Start& start = *job.start;
+  const Beginning* const common = launch_.orders ? nullptr : ready_beginning(start, launch_.budget);
   memory_.clear();
   lane_.job = number;
   lane_.start = &start;
   lane_.is_process = start.is_process;
-  lane_.process = start.process;
+  lane_.process = common ? common->process : start.process;
   lane_.process.input = reinterpret_cast<u64>(job.input);
   lane_.process.input_size = job.input_size;
   lane_.output = {};
   lane_.stop = {};
-  lane_.retired = lane_.kernel_calls = lane_.host_calls = 0;
-  lane_.left = launch_.budget;
+  lane_.retired = lane_.shared = common ? common->retired : 0;
+  lane_.kernel_calls = common ? common->kernel_calls : 0;
+  lane_.host_calls = 0;
+  lane_.left = launch_.budget - lane_.retired;
   lane_.space.areas =
       memory::Areas(launch_.areas + u64{lane_.number} * launch_.area_capacity, 0, launch_.area_capacity);
-  lane_.space.areas.assign(start.areas, start.area_count);
-  copy_registers(start.registers, cpu_);
-  lane_.status = Status::kRunning;
-  for (u64 i = 0; i < start.page_count; ++i) {
-    if (memory_.show(start.pages[i].address, start.pages[i].source)) continue;
+  lane_.space.areas.assign(common ? common->areas : start.areas, common ? common->area_count : start.area_count);
+  copy_registers(common ? common->registers : start.registers, cpu_);
+  lane_.status = common ? Status::kCall : Status::kRunning;
+  const StartPage* const pages = common ? common->pages : start.pages;
+  const u64 page_count = common ? common->page_count : start.page_count;
+  for (u64 i = 0; i < page_count; ++i) {
+    if (memory_.show(pages[i].address, pages[i].source)) continue;
     stop({StopKind::kFailed, Trap::kOutOfMemory, 0, 0});
   }
 }

@@ -66,13 +66,12 @@ inline const interpreter::LaneRegion* find_region(const Launch& launch, const in
   return launch.meet == 0 || (region.from >= choice.from && region.until <= choice.until) ? &region : nullptr;
 }
 
-// Where a lane stands when its turn is over: what it runs most is found there most. Where it stands when it has left a
-// region is counted apart, behind all of the former.
-inline void note_place(const Launch& launch, const interpreter::CodeWindow& window, u64 pc, bool has_left) {
+// Where a lane stands when its turn is over: what it runs most is found there most. So with ways out of regions.
+inline void note_place(const Launch& launch, const interpreter::CodeWindow& window, u64 pc, interpreter::Noted what) {
   const u64 index = static_cast<u64>(window.entries - launch.decoded) + (pc - window.start) / 4;
   const u64 all = launch.image_bytes / 4;
   if (pc - window.start >= u64{window.words} * 4 || index >= all) return;
-  (void)sync::add<sync::kRelaxed, sync::kDevice>(&launch.heat[index + (has_left ? all : 0)], 1u);
+  (void)sync::add<sync::kRelaxed, sync::kDevice>(&launch.heat[index + static_cast<u32>(what) * all], 1u);
 }
 
 // The host's memory is far away, and all warps together may look there less than a million times a second
@@ -96,14 +95,15 @@ inline void prepare_lane(const Launch& launch, u32 number) {
   lane.number = number;
   lane.job = kNoJob;
   lane.status = Status::kStopped;
-  lane.space = {launch.world,
-                launch.directories + u64{number >> launch.group_shift} * launch.world->directory_slots,
-                memory::Areas(launch.areas + u64{number} * launch.area_capacity, 0, launch.area_capacity),
-                number & ((1u << launch.group_shift) - 1),
-                launch.page_limit,
-                0,
-                0,
-                {}};
+  lane.space = {
+      launch.world,
+      launch.directories + (number >> launch.group_shift) * memory::directory_words(launch.world->directory_slots),
+      memory::Areas(launch.areas + u64{number} * launch.area_capacity, 0, launch.area_capacity),
+      number & ((1u << launch.group_shift) - 1),
+      launch.page_limit,
+      0,
+      0,
+      {}};
   lane.process.deadline = kNoDeadline;
   lane.word[0].handler = interpreter::kHandleUndecoded;
 }
@@ -222,8 +222,11 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
                 end = {done.trap, room - done.left};
                 // What is left of the turn is too little for a round of it. The next turn is longer.
                 over = end.trap == Trap::kNone && end.retired == 0 && ran != 0;
-                if (launch.heat && end.trap == Trap::kNone && end.retired != 0 && lane.space.lane == choice.leader)
-                  note_place(launch, window, cpu.pc, true);
+                if (launch.heat && lane.space.lane == choice.leader) {
+                  if (end.trap == Trap::kNone && end.retired != 0)
+                    note_place(launch, window, cpu.pc, interpreter::Noted::kLeft);
+                  if (end.trap == Trap::kNotHere) note_place(launch, window, cpu.pc, interpreter::Noted::kMissed);
+                }
               } else {
                 end = interpreter::run_turn<Together>(home, window.start, window.words, code, at, room, choice.from,
                                                       choice.until, choice.lanes);
@@ -287,7 +290,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
           retired += ran;
           left -= ran;
           if (launch.heat && trap == Trap::kNone && lane.space.lane == choice.leader)
-            note_place(launch, window, cpu.pc, false);
+            note_place(launch, window, cpu.pc, interpreter::Noted::kFound);
         }
         if (trap != Trap::kNone) {
           with_attendant([&] { attendant.trapped(trap); });

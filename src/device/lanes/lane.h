@@ -52,6 +52,7 @@ struct Lane {
   const struct Start* start;  // of a Linux program
   u64 retired;                // by this job
   u64 left;                   // of the budget
+  u64 shared;                 // of these, what it took over from another lane (beginning.h)
   u64 kernel_calls, host_calls;
   Status status;
   Stop stop;
@@ -83,6 +84,7 @@ struct Start {
   u32 has_stat[3];
   u32 program_size;
   const char* program;            // what /proc/self/exe names
+  struct Beginning* beginning;    // room for what its jobs have in common (beginning.h), or null
 };
 
 struct LaunchJob {
@@ -103,6 +105,7 @@ enum class Order : u32 {
 struct JobEnd {
   Stop stop;
   u64 retired;  // by the job, or by the lane in this launch
+  u64 shared;   // of these, those that another job's lane ran for both
   u64 kernel_calls, host_calls;
   u64 private_pages;
   u64 output_end;  // OutputProgress::end: the host has all of its output when it has read up to there

@@ -25,7 +25,7 @@ class OwnCode {
         cpu_(cpu),
         memory_(memory),
         words_(launch.own_words + u64{seat} * launch.own_stretches * kOwnEntries) {
-    lane.space.watch = {launch.watched + u64{seat} * launch.own_stretches, launch.own_stretches, 0};
+    lane.space.watch = {launch.watched + u64{seat} * launch.own_stretches, launch.own_stretches, 0, true};
     lane.space.watch.forget();
   }
   // Writes are nobody's concern any more.
