@@ -42,8 +42,7 @@ constexpr u32 kTakenShift = kTrapBits, kWordShift = kTrapBits + kTakenBits;
 constexpr u32 kOwnPc = 1u << 31;  // it has stored pc itself
 static_assert(kWordShift + kWordBits == 31);
 
-// Ways out of a large region, whose code has to fit into caches. In small ones ptxas puts barriers for lanes that part
-// around blocks that it could do without, and there are cycles to spare for bringing values too early.
+// Ways out of a large region, whose code has to fit into caches. In small ones values may be brought too early.
 constexpr std::size_t kMany = 64;
 
 class SharedExits {
@@ -127,7 +126,7 @@ Value* SharedExits::address(Place place) {
   return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), base, place.offset);
 }
 
-// If it is a constant that the word has room for.
+// If it is a constant.
 std::optional<u64> SharedExits::pc_of(const Exit& exit) const {
   const auto store = exit.stores.find(kPc);
   if (store == exit.stores.end()) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../machine/words.h"
+#include "scratch_program.h"
 #include "simulated_device.h"
 
 namespace kvrm::device {
@@ -17,7 +18,7 @@ using lanes::StopKind;
 using memory::GuestMemory;
 using memory::kPageSize;
 
-constexpr u64 kProgram = 0x400000, kScratch = 0x500000, kScratchBytes = u64{256} * kPageSize;
+constexpr u64 kScratchBytes = u64{256} * kPageSize;
 constexpr u32 kGetcwd = 17, kRead = 63, kWrite = 64, kExit = 93, kMunmap = 215, kMmap = 222, kMprotect = 226,
               kGetrandom = 278;
 
@@ -82,18 +83,8 @@ struct Ended {
 };
 Ended run(const Words& words, const std::vector<std::string>& inputs, u32 shift, u32 groups, u64 budget = ~u64{0}) {
   memory::AddressSpace space(u64{4} << 20);
-  const auto image = std::make_shared<memory::Image>(
-      std::span(reinterpret_cast<const u8*>(words.data()), words.size() * sizeof(words[0])));
-  EXPECT_TRUE(space.map_image(kProgram, image->padded_size(), memory::kRead | memory::kExecute, image, 0));
-  EXPECT_TRUE(space.map(kScratch, kScratchBytes, memory::kRead | memory::kWrite));
-  cuda::StartSet::Contents contents;
-  contents.cpu.pc = kProgram;
-  contents.is_process = true;
-  contents.areas = space.source_areas();
-  contents.process.standard[0] = linux_abi::kStandardOpen | linux_abi::kStandardReads;
-  contents.process.standard[1] = linux_abi::kStandardOpen | linux_abi::kStandardWrites;
   cuda::StartSet starts;
-  const u32 start = starts.add(contents);
+  const u32 start = starts.add(scratch_program(words, space, kScratchBytes));
   SimulatedDevice device({.group_shift = shift, .groups = groups, .frames = 2048});
   std::vector<SimulatedDevice::Job> jobs;
   for (const std::string& input : inputs) jobs.push_back({start, input});

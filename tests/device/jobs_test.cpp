@@ -7,6 +7,7 @@
 #include "../machine/words.h"
 #include "lane_guest_memory.h"
 #include "operations.h"
+#include "scratch_program.h"
 #include "simulated_device.h"
 
 namespace kvrm::device::test {
@@ -20,7 +21,7 @@ using lanes::StopKind;
 using memory::GuestMemory;
 using memory::kPageSize;
 
-constexpr u64 kProgram = 0x400000, kScratch = 0x500000, kScratchBytes = 8 * kPageSize;
+constexpr u64 kScratchBytes = 8 * kPageSize;
 constexpr u64 kGetcwd = 17;  // only the host can answer it
 
 // Reads stdin, counts as long as each byte says, adds the count to a word of a page that depends on it and that must
@@ -83,17 +84,7 @@ const Words kGreedy = {
 };
 
 cuda::StartSet::Contents program(const Words& words, memory::AddressSpace& space) {
-  const auto image = std::make_shared<memory::Image>(
-      std::span(reinterpret_cast<const u8*>(words.data()), words.size() * sizeof(words[0])));
-  EXPECT_TRUE(space.map_image(kProgram, image->padded_size(), memory::kRead | memory::kExecute, image, 0));
-  EXPECT_TRUE(space.map(kScratch, kScratchBytes, memory::kRead | memory::kWrite));
-  cuda::StartSet::Contents contents;
-  contents.cpu.pc = kProgram;
-  contents.is_process = true;
-  contents.areas = space.source_areas();
-  contents.process.standard[0] = linux_abi::kStandardOpen | linux_abi::kStandardReads;
-  contents.process.standard[1] = contents.process.standard[2] = linux_abi::kStandardOpen | linux_abi::kStandardWrites;
-  return contents;
+  return scratch_program(words, space, kScratchBytes);
 }
 u32 add_program(cuda::StartSet& starts, const Words& words) {
   memory::AddressSpace space(u64{1} << 20);

@@ -151,8 +151,7 @@ struct Launch {
   interpreter::WordEntry* decoded;
   // The same without regions, if there are any: for lanes that may not run them.
   interpreter::WordEntry* plain;
-  // Translated code, and how often a lane stood at each word when its turn was over, then how often when it had left a
-  // region. Either may be null.
+  // Translated code, and what is counted of each word (interpreter::Noted). Either may be null.
   const interpreter::LaneRegion* regions;
   u32 region_count;
   u32* heat;
