@@ -83,13 +83,18 @@ struct LaneSpace {
   LaneWatch watch;
 };
 
-// Where a page is. Tags are page addresses with bits for what the page is not for. Common pages are for neither of the
-// first two: who knows how to access them looks at the others. A lane has pages of one kind only.
-inline constexpr u64 kNoRead = 1, kNoWrite = 2, kNoCommonRead = 4, kNoCommonWrite = 8;
-static_assert(kNoRead == u64{static_cast<u32>(Access::kRead)} && kNoWrite == u64{static_cast<u32>(Access::kWrite)});
+// Where a page is. Tags are page addresses with bits for what the page is not for; the three below them are 0, as in
+// the address of a word. Common pages are for neither of the first two: who knows how to access them looks at the
+// others. A lane has pages of one kind only, and of its own ones no page is known that cannot be read.
+inline constexpr u64 kNoRead = 8, kNoWrite = 16, kNoCommonRead = 32, kNoCommonWrite = 64;
+inline constexpr u64 kAnyForbidden = kNoRead | kNoWrite | kNoCommonRead | kNoCommonWrite;
+KVRM_INLINE constexpr u64 forbidding(Access access, bool common) {
+  if (common) return access == Access::kRead ? kNoCommonRead : kNoCommonWrite;
+  return access == Access::kRead ? kNoRead : kNoWrite;
+}
 struct LaneTranslation {
   u64 tag;
-  u64 page;  // as in an entry, without flags
+  u64 page;  // as in an entry, without flags; among the recent pages of a lane that is alone: less the page's address
 };
 inline constexpr u32 kLaneTranslations = 8;
 inline constexpr u32 kAloneTranslations = 512;  // of a lane that has the room of a whole group for itself
@@ -98,6 +103,8 @@ inline constexpr u64 kNoLanePage = ~u64{0};
 
 // What a lane that runs knows of its pages: a few recent ones at hand, and many more in a table in device memory. That
 // one is too large to be cleared whenever the map changes, so its tags carry a generation in their top byte.
+inline constexpr u32 kGenerationShift = 56, kGenerations = 256;
+inline constexpr u64 kGenerationBits = u64{kGenerations - 1} << kGenerationShift;
 struct KnownPages {
   LaneTranslation recent[kLaneTranslations];  // or kAloneTranslations, behind this struct
   LaneTranslation* far;  // of this lane; those of a group lie interleaved
@@ -113,18 +120,36 @@ struct KnownPages {
   // Neighbouring pages, and the same page of neighbouring areas, fall into different slots.
   template <bool kAlone>
   KVRM_INLINE LaneTranslation& recent_slot(u64 address) {
-    const u32 page = static_cast<u32>(address >> kPageShift), mixed = page ^ page >> 9;
-    return kAlone ? alone_pages()[mixed & (kAloneTranslations - 1)] : recent[mixed & (kLaneTranslations - 1)];
+    const u32 low = static_cast<u32>(address);
+    if constexpr (!kAlone) return recent[(low ^ low >> 9) >> kPageShift & (kLaneTranslations - 1)];
+    u32 mixed = (low ^ low >> 9) & (kAloneTranslations - 1) << kPageShift;
+#if defined(__NVPTX__)
+    // Nothing, but the compiler does not know, and leaves it to the machine to shift and add at once.
+    asm("" : "+r"(mixed));
+#endif
+    static_assert(sizeof(LaneTranslation) == 1u << (kPageShift - 8));
+    return *reinterpret_cast<LaneTranslation*>(reinterpret_cast<u8*>(alone_pages()) + (mixed >> 8));
   }
   KVRM_INLINE LaneTranslation& recent_slot(u64 address) {
     return alone ? recent_slot<true>(address) : recent_slot<false>(address);
+  }
+  // A page takes its place among the recent ones.
+  template <bool kAlone>
+  KVRM_INLINE LaneTranslation keep_recent(u64 address, u64 tag, u64 page) {
+    return recent_slot<kAlone>(address) = {tag, kAlone ? page - (tag & kTagMask) : page};
+  }
+  // An empty slot has the tag of a page that belongs into another one: no address finds it.
+  void forget_recent() {
+    LaneTranslation* const slots = alone ? alone_pages() : recent;
+    for (u32 i = 0; i < (alone ? kAloneTranslations : kLaneTranslations); ++i) slots[i].tag = kNoLanePage;
+    if (alone) recent_slot<true>(kNoLanePage).tag = kNoLanePage ^ kPageSize;
   }
 
   KVRM_INLINE LaneTranslation& far_slot(u64 address) const {
     const u32 page = static_cast<u32>(address >> kPageShift);
     return far[u64{(page ^ page >> 12) & far_mask} << far_shift];
   }
-  KVRM_INLINE u64 far_tag(u64 tag) const { return tag | u64{generation} << 56; }
+  KVRM_INLINE u64 far_tag(u64 tag) const { return tag | u64{generation} << kGenerationShift; }
 };
 
 // Loads and stores of the lane's own bytes, or of bytes nobody writes.
@@ -264,21 +289,21 @@ struct ProbeRecent {
 
   template <class T>
   KVRM_INLINE Trap load(Cpu& cpu, u64 at, T&) {
-    return look<T>(cpu, at, Access::kRead, kNoRead);
+    return look<T>(cpu, at, Access::kRead);
   }
   template <class T>
   KVRM_INLINE Trap store(Cpu& cpu, u64 at, const T&) {
-    return look<T>(cpu, at, Access::kWrite, kNoWrite);
+    return look<T>(cpu, at, Access::kWrite);
   }
 
  private:
   template <class T>
-  KVRM_INLINE Trap look(Cpu& cpu, u64 at, Access how, u64 forbidden) {
+  KVRM_INLINE Trap look(Cpu& cpu, u64 at, Access how) {
     address = at;
     access = how;
     known = recent_page<kAlone>(reinterpret_cast<ResidentLane&>(cpu).pages.template recent_slot<kAlone>(at));
     misfit = detail::misfit<T>(at);
-    wrong = ((known.tag ^ (at & kTagMask)) & (kTagMask | forbidden)) | misfit;
+    wrong = ((known.tag ^ (at & kTagMask)) & (kTagMask | forbidding(how, false))) | misfit;
     return Trap::kNotRecent;
   }
 };
@@ -288,10 +313,10 @@ template <bool kAlone>
 KVRM_INLINE bool recall(Cpu& cpu, const ProbeRecent<kAlone>& probe) {
   KnownPages& pages = reinterpret_cast<ResidentLane&>(cpu).pages;
   const LaneTranslation found = pages.far_slot(probe.address);
-  constexpr u64 kGeneration = u64{0xff} << 56;
   const u64 wanted = pages.far_tag(probe.address & kTagMask);
-  if (((found.tag ^ wanted) & (kTagMask | kGeneration | static_cast<u64>(probe.access))) != 0) return false;
-  pages.template recent_slot<kAlone>(probe.address) = {found.tag & ~kGeneration, found.page};
+  const u64 asked = kTagMask | kGenerationBits | forbidding(probe.access, false);
+  if (((found.tag ^ wanted) & asked) != 0) return false;
+  pages.template keep_recent<kAlone>(probe.address, found.tag & ~kGenerationBits, found.page);
   return true;
 }
 
@@ -302,20 +327,25 @@ struct RecentPage {
 
   template <class T>
   KVRM_INLINE Trap load(Cpu&, u64 address, T& value) {
-    value = detail::get<T>(known(), address & (kPageSize - 1));
+    if constexpr (kAlone) {
+      value = detail::get_at<T>(byte(address), 0);
+    } else {
+      value = detail::get<T>(page, address & (kPageSize - 1));
+    }
     return Trap::kNone;
   }
   template <class T>
   KVRM_INLINE Trap store(Cpu&, u64 address, const T& value) {
-    detail::put<T>(known(), address & (kPageSize - 1), value);
+    if constexpr (kAlone) {
+      detail::put_at<T>(byte(address), 0, value);
+    } else {
+      detail::put<T>(page, address & (kPageSize - 1), value);
+    }
     return Trap::kNone;
   }
 
  private:
-  KVRM_INLINE u64 known() const {
-    if (kAlone && (page & 7) != 0) __builtin_unreachable();
-    return page;
-  }
+  KVRM_INLINE u8* byte(u64 address) const { return reinterpret_cast<u8*>(page + (address & kUntagged)); }
 };
 
 // All of a lane's memory.
@@ -408,13 +438,12 @@ class LaneMemory {
     pages_->far_mask = slots - 1;
     pages_->far_shift = static_cast<u8>(far_shift);
     pages_->alone = alone;
-    pages_->generation = 0xff;
+    pages_->generation = kGenerations - 1;
     forget_pages();
   }
   void forget_pages() {
-    LaneTranslation* const recent = pages_->alone ? pages_->alone_pages() : pages_->recent;
-    for (u32 i = 0; i < (pages_->alone ? kAloneTranslations : kLaneTranslations); ++i) recent[i].tag = kNoLanePage;
-    pages_->generation = (pages_->generation + 1) & 0xff;
+    pages_->forget_recent();
+    pages_->generation = (pages_->generation + 1) % kGenerations;
     if (pages_->generation != 0) return;
     for (u32 i = 0; i <= pages_->far_mask; ++i) pages_->far[u64{i} << pages_->far_shift].tag = kNoLanePage;
   }

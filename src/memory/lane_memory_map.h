@@ -267,15 +267,17 @@ LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   const u64 page = entry & kEntryAddress;
   const bool writable = (entry & (kEntryPrivate | kEntryWrite | kEntryWatched)) == (kEntryPrivate | kEntryWrite);
   // A fetch must not push out the page that the instruction is about to access: that instruction would never get done.
-  if (access != Access::kExecute) {
-    know_page(address, (entry & kEntryRead ? 0 : kNoRead) | (writable ? 0 : kNoWrite), page);
-  }
+  if (access != Access::kExecute && entry & kEntryRead) know_page(address, writable ? 0 : kNoWrite, page);
   return {Trap::kNone, page, entry};
 }
 
 inline void LaneMemory::know_page(u64 address, u64 not_for, u64 page) {
   const u64 tag = (address & kTagMask) | not_for;
-  pages_->recent_slot(address) = {tag, page};
+  if (pages_->alone) {
+    pages_->keep_recent<true>(address, tag, page);
+  } else {
+    pages_->keep_recent<false>(address, tag, page);
+  }
   pages_->far_slot(address) = {pages_->far_tag(tag), page};
 }
 

@@ -11,7 +11,7 @@ namespace kvrm::translator {
 struct LaneLinks {
   memory::KnownPages* pages;  // the lane's, in shared memory
   // The page that was accessed last through these links: its address, or what no address is where it is not for
-  // reading, or not for writing; and where it is.
+  // reading, or not for writing; and where it is, as a LaneTranslation says it.
   u64 readable, writable, page;
   // Constants: 1 in regions for lanes that are alone in their group, where the recent pages are looked at in place, for
   // lanes that have one memory, and where the last page is not remembered: then every access looks at the recent ones.
@@ -35,14 +35,6 @@ KVRM_INLINE bool may_lie_across(u64 address, Access access) {
   return access == Access::kRead ? kSize % 8 == 0 && kSize <= 32 : kSize == 8 && address % 4 == 0;
 }
 
-// The bit of a LaneTranslation's tag that forbids an access. Without the others, a page's tag is its address if the
-// access is allowed, and no address otherwise.
-template <Access kAccess>
-KVRM_INLINE constexpr u64 forbidding(bool common) {
-  if (common) return kAccess == Access::kRead ? memory::kNoCommonRead : memory::kNoCommonWrite;
-  return kAccess == Access::kRead ? memory::kNoRead : memory::kNoWrite;
-}
-
 // What a region's code has of a lane: the kernel's view of it (KVRM_VECTORS_ELSEWHERE).
 using RegionLane = memory::BasicResidentLane<BasicCpu<U128*>>;
 
@@ -54,16 +46,15 @@ KVRM_INLINE Trap trap_of(u64 number) {
 }
 
 // A page that is not where the region looked for it: among the recent ones, which accesses that lie across words need
-// to be told, or among all that the lane knows. With kNoLanePage for a tag the access cannot be done here, and `page`
-// is the trap. Called: in its place it would be most of a region's code, and what warps run would not fit into a
-// multiprocessor's caches.
+// to be told, or among all that the lane knows. It is told for addresses with the same tag of their own. With
+// kNoLanePage for a tag the access cannot be done here, and `page` is the trap. Called: in its place it would be most
+// of a region's code, and what warps run would not fit into a multiprocessor's caches.
 template <u32 kSize, Access kAccess, bool kAlone, bool kCommon>
 KVRM_INLINE memory::LaneTranslation look_for_page(SharedPages* shared, u64 address) {
   struct Bytes {
     u8 of[kSize];
   };
-  constexpr u64 kGeneration = u64{0xff} << 56;
-  constexpr u64 kAsked = memory::kTagMask | forbidding<kAccess>(kCommon);
+  constexpr u64 kAsked = memory::kTagMask | memory::forbidding(kAccess, kCommon);
   auto* const pages = (memory::KnownPages*)shared;
   const u64 wanted = address & memory::kTagMask;
   const bool is_misfit = memory::detail::misfit<Bytes>(address) != 0;
@@ -71,33 +62,32 @@ KVRM_INLINE memory::LaneTranslation look_for_page(SharedPages* shared, u64 addre
       (address & (memory::kPageSize - 1)) > memory::kPageSize - kSize) {
     return {memory::kNoLanePage, static_cast<u64>(Trap::kNotHere)};
   }
-  memory::LaneTranslation& slot = pages->recent_slot<kAlone>(address);
-  memory::LaneTranslation found = slot;
+  memory::LaneTranslation found = pages->recent_slot<kAlone>(address);
   if (((found.tag ^ wanted) & kAsked) != 0) {
     const memory::LaneTranslation& far = pages->far_slot(address);
     found = {memory::load_global<u64>(reinterpret_cast<const u8*>(&far.tag)),
              memory::load_global<u64>(reinterpret_cast<const u8*>(&far.page))};
-    if (((found.tag ^ pages->far_tag(wanted)) & (kAsked | kGeneration)) != 0) {
+    if (((found.tag ^ pages->far_tag(wanted)) & (kAsked | memory::kGenerationBits)) != 0) {
       auto* const lane = reinterpret_cast<RegionLane*>(reinterpret_cast<u8*>(pages) - offsetof(RegionLane, pages));
       lane->cpu.fault_address = address;
       lane->cpu.fault_access = static_cast<u32>(kAccess);
       return {memory::kNoLanePage, static_cast<u64>(Trap::kNotRecent)};
     }
-    found.tag &= ~kGeneration;
-    slot = found;
+    found = pages->keep_recent<kAlone>(address, found.tag & ~memory::kGenerationBits, found.page);
   }
-  return found;
+  const u64 own_tag = address & ~memory::kUntagged;
+  return {found.tag | own_tag, kAlone ? found.page - own_tag : found.page};
 }
 template <u32 kSize, Access kAccess, bool kAlone, bool kCommon>
 KVRM_COLD memory::LaneTranslation find_page(SharedPages* shared, u64 address) {
   return look_for_page<kSize, kAccess, kAlone, kCommon>(shared, address);
 }
-// The same for lanes that are alone, in one word: the page, or the trap and this bit.
-inline constexpr u64 kIsTrap = u64{1} << 63;
+// The same for lanes that are alone, in one word: what is added to addresses, a multiple of 8, or the trap.
+inline constexpr u32 kFoundShift = 3;
 template <u32 kSize, Access kAccess>
 KVRM_COLD u64 find_lone_page(SharedPages* shared, u64 address) {
   const memory::LaneTranslation found = look_for_page<kSize, kAccess, true, false>(shared, address);
-  return found.tag == memory::kNoLanePage ? found.page | kIsTrap : found.page;
+  return found.tag == memory::kNoLanePage ? found.page << kFoundShift | 1 : found.page;
 }
 
 // A word that lies across two.
@@ -113,7 +103,6 @@ struct LinkedLaneMemory {
 
   template <class T>
   KVRM_INLINE Trap load(Cpu&, u64 address, T& value) {
-    const u64 offset = address & (memory::kPageSize - 1);
     u64 page;
     const bool at_hand = is_at_hand<T, Access::kRead>(address, page);
     if (KVRM_UNLIKELY(!at_hand)) {
@@ -124,19 +113,20 @@ struct LinkedLaneMemory {
         if (memory::detail::misfit<T>(address) != 0 && !links->common) {
           memory::detail::Words<T> words;
 #pragma GCC unroll 4
-          for (u32 i = 0; i < sizeof(T) / 8; ++i) words.words[i] = load_across(page, offset + u64{i} * 8);
+          for (u32 i = 0; i < sizeof(T) / 8; ++i) {
+            words.words[i] = load_across(first_word(page, address), offset(address) + u64{i} * 8);
+          }
           value = __builtin_bit_cast(T, words);
           return Trap::kNone;
         }
       }
     }
-    value = get<T>(page, offset);
+    value = get<T>(page, address);
     return Trap::kNone;
   }
 
   template <class T>
   KVRM_INLINE Trap store(Cpu&, u64 address, const T& value) {
-    const u64 offset = address & (memory::kPageSize - 1);
     u64 page;
     const bool at_hand = is_at_hand<T, Access::kWrite>(address, page);
     if (KVRM_UNLIKELY(!at_hand)) {
@@ -145,36 +135,38 @@ struct LinkedLaneMemory {
       if (trap != Trap::kNone) return trap;
       if constexpr (sizeof(T) == 8) {
         if (memory::detail::misfit<T>(address) != 0 && !links->common) {
-          store_halves(page, offset, __builtin_bit_cast(u64, value));
+          store_halves(first_word(page, address), offset(address), __builtin_bit_cast(u64, value));
           return Trap::kNone;
         }
       }
     }
-    put<T>(page, offset, value);
+    put<T>(page, address, value);
     return Trap::kNone;
   }
 
   template <class T>
   KVRM_INLINE Trap compare_exchange(Cpu&, u64 address, const T& expected, const T& desired, T& observed) {
-    const u64 offset = address & (memory::kPageSize - 1);
     if (KVRM_UNLIKELY(memory::detail::misfit<T>(address) != 0)) return Trap::kNotHere;
     if (sizeof(T) > sizeof(u64) && links->common) return Trap::kNotHere;
     u64 page;
     if (links->forgets) {
-      if (KVRM_UNLIKELY(!is_recent(address, memory::kNoRead | memory::kNoWrite, page))) return Trap::kNotHere;
+      // What can be written can be read.
+      if (KVRM_UNLIKELY((!is_at_hand<T, Access::kWrite>(address, page)))) return Trap::kNotHere;
     } else {
       const Trap trap = find<T, Access::kWrite>(address, page);
       if (KVRM_UNLIKELY(trap != Trap::kNone)) return trap;
-      if (KVRM_UNLIKELY((links->readable & forbidding<Access::kRead>(links->common)) != 0)) return Trap::kNotHere;
+      if (KVRM_UNLIKELY((links->readable & memory::forbidding(Access::kRead, links->common)) != 0)) {
+        return Trap::kNotHere;
+      }
     }
     if constexpr (sizeof(T) <= sizeof(u64)) {
       if (links->common) {
-        observed = Pieces<T>::compare_exchange(memory::lane_byte(page, offset), expected, desired);
+        observed = Pieces<T>::compare_exchange(byte(page, address), expected, desired);
         return Trap::kNone;
       }
     }
-    observed = get<T>(page, offset);
-    if (observed == expected) put<T>(page, offset, desired);
+    observed = get<T>(page, address);
+    if (observed == expected) put<T>(page, address, desired);
     return Trap::kNone;
   }
 
@@ -183,54 +175,63 @@ struct LinkedLaneMemory {
   }
 
  private:
-  // In a page that was found.
-  template <class T>
-  KVRM_INLINE T get(u64 page, u64 offset) const {
-    if constexpr (Pieces<T>::kCount != 0) {
-      if (links->common) return Pieces<T>::load(memory::lane_byte(page, offset));
-    }
-    if (links->forgets) return memory::detail::get_at<T>(reinterpret_cast<const u8*>(page + offset), 0);
-    return memory::detail::get<T>(page, offset);
+  static KVRM_INLINE u64 offset(u64 address) { return address & (memory::kPageSize - 1); }
+  // In a page that was found. Words lie side by side in the memory of a lane that is alone, and in common memory.
+  KVRM_INLINE u64 first_word(u64 page, u64 address) const {
+    return links->alone ? page + (address & memory::kPageMask) : page;
+  }
+  KVRM_INLINE u8* byte(u64 page, u64 address) const {
+    if (links->alone) return reinterpret_cast<u8*>(page + address);
+    if (links->common && (page & 7) != 0) __builtin_unreachable();
+    return memory::lane_byte(page, offset(address));
   }
   template <class T>
-  KVRM_INLINE void put(u64 page, u64 offset, const T& value) {
+  KVRM_INLINE T get(u64 page, u64 address) const {
     if constexpr (Pieces<T>::kCount != 0) {
-      if (links->common) return Pieces<T>::store(memory::lane_byte(page, offset), value);
+      if (links->common) return Pieces<T>::load(byte(page, address));
     }
-    if (links->forgets) return memory::detail::put_at<T>(reinterpret_cast<u8*>(page + offset), 0, value);
-    memory::detail::put<T>(page, offset, value);
+    return memory::detail::get_at<T>(byte(page, address), links->alone ? 0 : page & 7);
+  }
+  template <class T>
+  KVRM_INLINE void put(u64 page, u64 address, const T& value) {
+    if constexpr (Pieces<T>::kCount != 0) {
+      if (links->common) return Pieces<T>::store(byte(page, address), value);
+    }
+    memory::detail::put_at<T>(byte(page, address), links->alone ? 0 : page & 7, value);
+  }
+
+  // Bits in which the words of an access differ from those of the page with a tag, or that make it no access to whole
+  // words; in halves, since a GPU's registers are. What the page is not for counts as well if it is to be like that.
+  template <class T, bool kWithForbidden>
+  static KVRM_INLINE u32 difference(u64 address, u64 tag) {
+    constexpr u32 kSize = sizeof(T);
+    if constexpr (kSize % 8 != 0 && (kSize & (kSize - 1)) != 0) return 1;
+    constexpr u32 kPage = static_cast<u32>(memory::kPageMask), kChecked = kPage | (kSize < 8 ? kSize - 1 : 7);
+    const u32 low = static_cast<u32>(address), last = low + (kSize > 8 ? kSize - 8 : 0);
+    const u32 wanted = static_cast<u32>(tag);
+    const u32 differs = kWithForbidden ? ((low & kChecked) ^ wanted) | ((last & kChecked) ^ wanted)
+                                       : ((low ^ wanted) | (last ^ wanted)) & kChecked;
+    return differs | (static_cast<u32>(address >> 32) ^ static_cast<u32>(tag >> 32));
   }
 
   // Whether an access can be done without a call, and in which page.
   template <class T, Access kAccess>
   KVRM_INLINE bool is_at_hand(u64 address, u64& page) const {
-    const u64 misfit = memory::detail::misfit<T>(address);
-    if (links->forgets) return is_recent(address, forbidding<kAccess>(false), page, misfit);
-    page = known();
-    return (is_other(address, kAccess == Access::kRead ? links->readable : links->writable) | misfit) == 0;
+    if (links->forgets) {
+      const memory::LaneTranslation found = recent(address);
+      page = found.page;
+      return is_for<T, kAccess>(address, found.tag);
+    }
+    page = links->page;
+    const u64 tag = kAccess == Access::kRead ? links->readable : links->writable;
+    return difference<T, true>(address, tag) == 0;
   }
-  // Not zero: the address lies in another page, or has a tag of its own.
-  static KVRM_INLINE u64 is_other(u64 address, u64 page) { return (address & memory::kPageMask) ^ page; }
-  // Among the recent pages, for whatever is not forbidden.
-  KVRM_INLINE bool is_recent(u64 address, u64 forbidden, u64& page, u64 misfit = 0) const {
-    const memory::LaneTranslation& slot = links->pages->recent_slot<true>(address);
-#if defined(__NVPTX__)
-    // Both words at once.
-    using Both = u64 __attribute__((vector_size(16)));
-    const Both found = *(const __attribute__((address_space(3))) Both*)&slot;
-    const u64 tag = found[0];
-    page = found[1];
-#else
-    const u64 tag = slot.tag;
-    page = slot.page;
-#endif
-    return ((is_other(address, tag) & (memory::kPageMask | forbidden)) | misfit) == 0;
-  }
-
-  // Words lie side by side in the memory of a lane that is alone, and in common memory.
-  KVRM_INLINE u64 known() const {
-    if ((links->alone || links->common) && (links->page & 7) != 0) __builtin_unreachable();
-    return links->page;
+  // The same for one of the recent pages, which has bits for all that it is not for.
+  template <class T, Access kAccess>
+  KVRM_INLINE bool is_for(u64 address, u64 tag) const {
+    const bool is_always = kAccess == Access::kRead && !links->common;
+    const u64 forbidden = is_always ? 0 : memory::forbidding(kAccess, links->common);
+    return (difference<T, false>(address, tag) | static_cast<u32>(tag & forbidden)) == 0;
   }
 
   // With a call where it must be. The links remember the page, unless they forget.
@@ -239,14 +240,12 @@ struct LinkedLaneMemory {
     auto* const pages = (SharedPages*)links->pages;
     if (links->forgets) {
       page = find_lone_page<sizeof(T), kAccess>(pages, address);
-      return KVRM_UNLIKELY((page & kIsTrap) != 0) ? trap_of(page) : Trap::kNone;
+      return KVRM_UNLIKELY((page & 7) != 0) ? trap_of(page >> kFoundShift) : Trap::kNone;
     }
-    constexpr u64 kEvery = memory::kNoRead | memory::kNoWrite | memory::kNoCommonRead | memory::kNoCommonWrite;
     const bool common = links->common;
-    const u64 asked = memory::kTagMask | forbidding<kAccess>(common), wanted = address & memory::kTagMask;
     memory::LaneTranslation found{memory::kNoLanePage, 0};
     if (links->in_place) found = recent(address);
-    if (!links->in_place || (((found.tag ^ wanted) & asked) | memory::detail::misfit<T>(address)) != 0) {
+    if (!links->in_place || !is_for<T, kAccess>(address, found.tag)) {
       if (common) {
         found = links->alone ? find_page<sizeof(T), kAccess, true, true>(pages, address)
                              : find_page<sizeof(T), kAccess, false, true>(pages, address);
@@ -256,17 +255,22 @@ struct LinkedLaneMemory {
       }
       if (KVRM_UNLIKELY(found.tag == memory::kNoLanePage)) return trap_of(found.page);
     }
-    links->readable = found.tag & ~(kEvery & ~forbidding<Access::kRead>(common));
-    links->writable = found.tag & ~(kEvery & ~forbidding<Access::kWrite>(common));
-    links->page = found.page;
-    page = known();
+    links->readable = found.tag & ~(memory::kAnyForbidden & ~memory::forbidding(Access::kRead, common));
+    links->writable = found.tag & ~(memory::kAnyForbidden & ~memory::forbidding(Access::kWrite, common));
+    links->page = page = found.page;
     return Trap::kNone;
   }
 
+  // Where the page is if it is one of the recent ones; both words at once where they lie so.
   KVRM_INLINE memory::LaneTranslation recent(u64 address) const {
     const memory::LaneTranslation& slot =
         links->alone ? links->pages->recent_slot<true>(address) : links->pages->recent_slot<false>(address);
 #if defined(__NVPTX__)
+    if (links->alone) {
+      using Both = u64 __attribute__((vector_size(16)));
+      const Both found = *(const __attribute__((address_space(3))) Both*)&slot;
+      return {found[0], found[1]};
+    }
     const auto* const at = (const __attribute__((address_space(3))) memory::LaneTranslation*)&slot;
     return {at->tag, at->page};
 #else

@@ -217,6 +217,62 @@ TEST(Kernel, TranslatedAccessesAcrossWords) {
     EXPECT_GT(retired_in_regions, (u64{2} << shift) * 400) << shift;
   }
 }
+
+// Addresses with tags, at both ends of the address space, and in pages that are not for everything, in small regions
+// and in one large enough to remember no pages: what a lane knows of its pages must not be mistaken for another one.
+TEST(Kernel, TranslatedAccessesToUnusualAddresses) {
+  constexpr u64 kReadOnly = kDataAt + kPageSize, kWriteOnly = kDataAt + 2 * kPageSize, kTag = u64{0x5a} << 56;
+  const std::vector<u64> addresses = {kDataAt,
+                                      kDataAt | kTag,
+                                      kReadOnly,
+                                      kReadOnly | kTag,
+                                      kWriteOnly,
+                                      kWriteOnly | kTag,
+                                      kWriteOnly | u64{1} << 63,
+                                      0,
+                                      ~u64{0},
+                                      ~u64{0} << 12,
+                                      ~u64{0} ^ kPageSize,
+                                      ~u64{0} >> 8,
+                                      (~u64{0} >> 8) ^ kPageSize,
+                                      kDataAt + (u64{1} << 48),
+                                      kDataAt + (u64{1} << 32),
+                                      kDataAt - kPageSize};
+  for (const u32 room : {0u, 200u}) {  // words that do nothing, twice
+    Words words;
+    for (const u32 access : {0x394000a0u /* ldrb w0, [x5] */, 0x390000a0u /* strb w0, [x5] */}) {
+      // The tenth time from the end x5 becomes what x7 is.
+      words.insert(words.end(), {0x394000c1 /* ldrb w1, [x6] */, access, subs_imm(4, 4, 1), subs_imm(31, 4, 10),
+                                 0x9a8500e5 /* csel x5, x7, x5, eq */});
+      words.insert(words.end(), room, kNop);
+      words.insert(words.end(), {0xb5000004 | ((0u - 5u - room) & 0x7ffffu) << 5 /* cbnz x4 */, hlt(0)});
+    }
+    const auto image = image_of(words);
+    const u32 second = u32(words.size()) / 2;
+    const Build build = [&](u32 lane) {
+      Machine machine;
+      EXPECT_TRUE(machine.space->map_image(kProgram, image->padded_size(), memory::kRead | memory::kExecute, image, 0));
+      EXPECT_TRUE(machine.space->map(kDataAt, kPageSize, memory::kRead | memory::kWrite));
+      EXPECT_TRUE(machine.space->map(kReadOnly, kPageSize, memory::kRead));
+      EXPECT_TRUE(machine.space->map(kWriteOnly, kPageSize, memory::kWrite));
+      machine.cpu.x[0] = lane;
+      machine.cpu.x[4] = 20;
+      machine.cpu.x[5] = machine.cpu.x[6] = kDataAt + lane;
+      machine.cpu.x[7] = addresses[lane / 2];
+      machine.cpu.pc = kProgram + lane % 2 * second * 4;
+      return machine;
+    };
+    const MakeRegions regions = [&](Random&, const cuda::StartSet::SharedCode& code, bool alone) {
+      return translate(code, {.alone = alone}, {0, second}, [] { return translator::PlanLimits{.words = 300}; }, false);
+    };
+    for (const u32 shift : {0u, 1u, 3u}) {
+      retired_in_regions = 0;
+      compare({.group_shift = shift, .groups = u32(addresses.size() * 2) >> shift}, {}, build, 100000, 7 + shift,
+              regions);
+      EXPECT_GT(retired_in_regions, 1000u) << room << ' ' << shift;
+    }
+  }
+}
 #endif
 
 // A network routes the words, once or whenever they run: the lanes end as the table's do on the CPU.

@@ -242,8 +242,9 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
                 const auto page = memory.resolve(cpu.fault_address, static_cast<Access>(cpu.fault_access));
                 const bool is_noted =
                     page.entry & memory::kEntryWatched && cpu.fault_access == static_cast<u32>(Access::kWrite);
-                // Of common pages only regions know how to access them.
-                const bool is_known = !(page.entry & memory::kEntryCommon) || (region && !launch.world->common_locks);
+                // Of common pages only regions know how to access them, of those that cannot be read nobody.
+                const bool is_known = page.entry & memory::kEntryCommon ? region && !launch.world->common_locks
+                                                                        : (page.entry & memory::kEntryRead) != 0;
                 trap = page.trap == Trap::kNone && is_known && !is_noted ? Trap::kNone : Trap::kNotHere;
                 // A region may want more of the page than there is, and would not get further the next time either.
                 if (region && end.retired == 0) trap = Trap::kNotHere;
