@@ -56,7 +56,7 @@ const Entry* PredecodeCache::enter(u64 pc) {
   }
   std::unique_ptr<Known>& known = pages_[code.bytes];
   if (!known) {
-    known = std::make_unique<Known>();
+    known = std::make_unique_for_overwrite<Known>();  // cleared below
     clear(known->decoded);
     if (space_.is_common()) known->words.resize(kWordsPerPage);
   }

@@ -5,6 +5,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "linux/layout.h"
 
@@ -151,7 +152,8 @@ std::optional<Error> check_place(const Program& program) {
   return std::nullopt;
 }
 
-Result<Program> parse(std::span<const u8> bytes) {
+Result<Program> parse(std::shared_ptr<const memory::Image> file) {
+  const std::span<const u8> bytes = file->bytes();
   if (auto error = check_header(bytes)) return *error;
   const auto header = read_as<ElfHeader>(bytes, 0);
   Program program;
@@ -175,7 +177,7 @@ Result<Program> parse(std::span<const u8> bytes) {
   }
   program.high = page_up(program.image_end);
   if (auto error = check_place(program)) return *error;
-  program.file = std::make_shared<memory::Image>(bytes);
+  program.file = std::move(file);
   if (!tails.empty()) program.tails = std::make_shared<memory::Image>(std::span<const u8>(tails));
   return program;
 }
@@ -194,7 +196,15 @@ bool map_piece(const Program::Piece& piece, u64 bias, const Program& program, me
 
 }  // namespace
 
-Result<Program> parse_elf(std::span<const u8> bytes) try { return parse(bytes); } catch (const std::bad_alloc&) {
+Result<Program> parse_elf(std::shared_ptr<const memory::Image> file) try {
+  return parse(std::move(file));
+} catch (const std::bad_alloc&) {
+  return Error{"the host has no memory left for the program"};
+}
+
+Result<Program> parse_elf(std::span<const u8> bytes) try {
+  return parse_elf(std::make_shared<const memory::Image>(bytes));
+} catch (const std::bad_alloc&) {
   return Error{"the host has no memory left for the program"};
 }
 

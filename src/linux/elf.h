@@ -48,6 +48,7 @@ struct LoadedProgram {
 
 // An error is one line that says what is wrong with the file and, where there is one, what to do.
 Result<Program> parse_elf(std::span<const u8> bytes);
+Result<Program> parse_elf(std::shared_ptr<const memory::Image> file);
 
 // Maps the program. On an error the guest's memory may hold a part of it.
 Result<LoadedProgram> load_program(const Program& program, memory::GuestMemory& memory);

@@ -1,11 +1,5 @@
 #include "kvrm/inspect.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <thread>
 
 #include "device/cuda/driver.h"
@@ -13,6 +7,7 @@
 #include "isa/disassemble.h"
 #include "linux/elf.h"
 #include "linux/start.h"
+#include "machine/host_file.h"
 #include "semantics/meaning.h"
 #include "translator/translator.h"
 
@@ -70,26 +65,10 @@ void add_gpus(Information& facts) {
 std::string disassemble(std::uint32_t word, std::uint64_t address) { return isa::disassemble(word, address); }
 
 Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
-  const auto problem = [&](const char* why) { return Error{path + ": " + why}; };
-  // O_NONBLOCK: opening a pipe must not wait for a writer.
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return problem(std::strerror(errno));
-  struct stat facts{};
-  if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    close(file);
-    return problem(S_ISDIR(facts.st_mode) ? "is a folder, not a file" : "is not a regular file");
-  }
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(facts.st_size));
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t count = read(file, bytes.data() + done, bytes.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    done += static_cast<std::size_t>(count);
-  }
-  const int error = errno;
-  close(file);
-  if (done < bytes.size()) return problem(error ? std::strerror(error) : "became shorter while it was read");
+  auto file = HostFile::open(path);
+  if (!file) return file.error();
+  std::vector<std::uint8_t> bytes(file->size());
+  if (auto error = file->read(bytes.data())) return *error;
   return bytes;
 }
 

@@ -1,17 +1,34 @@
 #include "machine/jobs.h"
 
 #include <algorithm>
+#include <memory>
+#include <new>
+#include <optional>
 #include <utility>
 
-#include "kvrm/inspect.h"
 #include "linux/elf.h"
+#include "machine/host_file.h"
 
 namespace kvrm {
+namespace {
+
+Result<std::shared_ptr<const memory::Image>> read_image(const std::string& path) try {
+  auto file = HostFile::open(path);
+  if (!file) return file.error();
+  std::optional<Error> error;
+  auto image = std::make_shared<const memory::Image>(file->size(), [&](u8* to) { error = file->read(to); });
+  if (error) return *error;
+  return image;
+} catch (const std::bad_alloc&) {
+  return Error{path + ": the host has no memory left for the program"};
+}
+
+}  // namespace
 
 Result<JobProgram> load_job_program(const Program& program) {
-  auto bytes = read_file(program.path);
-  if (!bytes) return bytes.error();
-  auto elf = linux_abi::parse_elf(*bytes);
+  auto image = read_image(program.path);
+  if (!image) return image.error();
+  auto elf = linux_abi::parse_elf(std::move(*image));
   if (!elf) return Error{program.path + ": " + elf.error().message};
   JobProgram result{std::move(*elf), {}};
   linux_abi::ProcessOptions& options = result.options;

@@ -14,6 +14,12 @@ class Image {
  public:
   // Copies the bytes into page-aligned storage; the last page is padded with zeros.
   explicit Image(std::span<const u8> bytes);
+  // The same for bytes that fill(where to) writes.
+  template <class Fill>
+  Image(u64 size, Fill fill) : size_(size) {
+    allocate(true);
+    fill(data_);
+  }
   // Zeros that whoever maps them writes in place: nothing is copied, and everybody sees it.
   explicit Image(u64 size);
   ~Image();
@@ -24,10 +30,11 @@ class Image {
   u64 padded_size() const { return (size_ + kPageSize - 1) / kPageSize * kPageSize; }
   bool is_written_in_place() const { return in_place_; }
   u8* data() { return data_; }
+  std::span<const u8> bytes() const { return {data_, size_}; }
   const u8* page(u64 offset) const { return data_ + offset; }  // offset: a multiple of kPageSize below padded_size()
 
  private:
-  void allocate();
+  void allocate(bool at_once);
 
   u8* data_ = nullptr;
   u64 size_;
