@@ -12,7 +12,8 @@
     oracle-corpus     cases with QEMU's outcomes, each on a lane of its own
     oracle            all cases of the oracle's default runs, compared with the CPU device in everything
     hostile           hostile jobs among others (hostile.py)
-    lanes             lanes that share one memory, starts and cancels (lanes_check.cpp), whole and in slices
+    lanes             lanes that share one memory, starts and cancels (lanes_check.cpp)
+    slices            the same in launches of 2 ms
 
 Needs Python alone. The exit status is 0 only if everything passed; 77 with --skip where there is no GPU.
 """
@@ -32,7 +33,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 REPO = HERE.parents[1]
 MODES = ("rows", "sequences", "sigill")
-PARTS = ("programs", "oracle-corpus", "oracle", "hostile", "lanes")
+PARTS = ("programs", "oracle-corpus", "oracle", "hostile", "lanes", "slices")
 SMALL = {"rows": ["--words", "2", "--states", "10"], "sequences": ["--sequences", "50"], "sigill": ["--samples", "5000"]}
 # Every word becomes a region of its own.
 TRANSLATED = {"rows": SMALL["rows"], "sequences": ["--sequences", "200"], "sigill": []}
@@ -77,10 +78,18 @@ def commands(options, tools):
         sizes = {"hostile": ("512", "1000000", "32M"), "hostile, full warps": ("67584", "5000", "2M")}
         for name, (jobs, count, memory) in {"hostile": ("256", "2000", "32M")}.items() if options.small else sizes.items():
             yield name, [[*python, *run, "--jobs", jobs, "--count", count, "--memory", memory]]
+    check = [f"KVRM_TEST_DEVICE={options.device}", f"KVRM_TEST_ENGINE={options.engine}", str(tools / "lanes_check"), "--gtest_brief=1"]
     if "lanes" in options.parts:
-        check = ["env", f"KVRM_TEST_DEVICE={options.device}", f"KVRM_TEST_ENGINE={options.engine}", str(tools / "lanes_check"), "--gtest_brief=1"]
-        yield "lanes", [check]
-        yield "lanes in slices", [[check[0], "KVRM_SLICE_MS=2", *check[1:]]]
+        yield "lanes", [["env", *check]]
+    if "slices" in options.parts:
+        yield "lanes in slices", [["env", "KVRM_SLICE_MS=2", *check]]
+
+
+def stop(process):
+    """Ends it, with the programs it has started, if it still runs."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 def run_side_by_side(commands, timeout):
@@ -94,15 +103,18 @@ def run_side_by_side(commands, timeout):
         pipes = {} if alone else {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         running.append(subprocess.Popen(command, start_new_session=True, **pipes))
     status = 0
-    for process in running:
-        try:
-            output, _ = process.communicate(timeout=max(0.1, timeout - (time.monotonic() - began)))
-            print(output or "", end="", flush=True)
-            status = status or process.returncode
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # with the programs it has started
-            process.communicate()
-            status = status or f"not done after {timeout:.0f} s"
+    try:
+        for process in running:
+            try:
+                output, _ = process.communicate(timeout=max(0.1, timeout - (time.monotonic() - began)))
+                print(output or "", end="", flush=True)
+                status = status or process.returncode
+            except subprocess.TimeoutExpired:
+                stop(process)
+                status = status or f"not done after {timeout:.0f} s"
+    finally:
+        for process in running:
+            stop(process)
     return status
 
 
@@ -142,6 +154,7 @@ def main():
     parser.add_argument("--unpack", type=pathlib.Path, help="unpack the tools into this folder, and keep it")
     options = parser.parse_args()
     options.parts = options.parts.split(",")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started ends, too
     if not (options.carry / "tools.tar.xz").exists():
         print(f"check.py: no {options.carry}/tools.tar.xz (tests/gpu/carry.py makes it)")
         return SKIPPED if options.skip else 1
