@@ -138,7 +138,7 @@ struct KnownPages {
   KVRM_INLINE LaneTranslation keep_recent(u64 address, u64 tag, u64 page) {
     return recent_slot<kAlone>(address) = {tag, kAlone ? page - (tag & kTagMask) : page};
   }
-  // An empty slot has the tag of a page that belongs into another one: no address finds it.
+  // An empty slot of a lane that is alone has the tag of a page that belongs into another one: no address finds it.
   void forget_recent() {
     LaneTranslation* const slots = alone ? alone_pages() : recent;
     for (u32 i = 0; i < (alone ? kAloneTranslations : kLaneTranslations); ++i) slots[i].tag = kNoLanePage;

@@ -226,7 +226,7 @@ struct LinkedLaneMemory {
     const u64 tag = kAccess == Access::kRead ? links->readable : links->writable;
     return difference<T, true>(address, tag) == 0;
   }
-  // The same for one of the recent pages, which has bits for all that it is not for.
+  // The same for one of the recent pages of a lane that is alone, which has bits for all that it is not for.
   template <class T, Access kAccess>
   KVRM_INLINE bool is_for(u64 address, u64 tag) const {
     const bool is_always = kAccess == Access::kRead && !links->common;
@@ -261,18 +261,13 @@ struct LinkedLaneMemory {
     return Trap::kNone;
   }
 
-  // Where the page is if it is one of the recent ones; both words at once where they lie so.
+  // Where the page is if it is one of the recent ones of a lane that is alone; both words at once.
   KVRM_INLINE memory::LaneTranslation recent(u64 address) const {
-    const memory::LaneTranslation& slot =
-        links->alone ? links->pages->recent_slot<true>(address) : links->pages->recent_slot<false>(address);
+    const memory::LaneTranslation& slot = links->pages->recent_slot<true>(address);
 #if defined(__NVPTX__)
-    if (links->alone) {
-      using Both = u64 __attribute__((vector_size(16)));
-      const Both found = *(const __attribute__((address_space(3))) Both*)&slot;
-      return {found[0], found[1]};
-    }
-    const auto* const at = (const __attribute__((address_space(3))) memory::LaneTranslation*)&slot;
-    return {at->tag, at->page};
+    using Both = u64 __attribute__((vector_size(16)));
+    const Both found = *(const __attribute__((address_space(3))) Both*)&slot;
+    return {found[0], found[1]};
 #else
     return slot;
 #endif

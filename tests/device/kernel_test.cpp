@@ -218,29 +218,43 @@ TEST(Kernel, TranslatedAccessesAcrossWords) {
   }
 }
 
-// Addresses with tags, at both ends of the address space, and in pages that are not for everything, in small regions
-// and in one large enough to remember no pages: what a lane knows of its pages must not be mistaken for another one.
+// Addresses with tags, at both ends of the address space, across words and pages, and in pages that are not for
+// everything, in small regions and in ones large enough to remember no pages: what a lane knows of its pages must not
+// be mistaken for another one.
 TEST(Kernel, TranslatedAccessesToUnusualAddresses) {
   constexpr u64 kReadOnly = kDataAt + kPageSize, kWriteOnly = kDataAt + 2 * kPageSize, kTag = u64{0x5a} << 56;
+  constexpr u64 kEnd = ~u64{0}, kUntaggedEnd = kEnd >> 8;
   const std::vector<u64> addresses = {kDataAt,
                                       kDataAt | kTag,
-                                      kReadOnly,
+                                      kDataAt + 5,
+                                      (kDataAt + 5) | kTag,
+                                      kReadOnly - 8,
+                                      (kReadOnly - 8) | kTag,
                                       kReadOnly | kTag,
+                                      kReadOnly,
                                       kWriteOnly,
                                       kWriteOnly | kTag,
                                       kWriteOnly | u64{1} << 63,
                                       0,
-                                      ~u64{0},
-                                      ~u64{0} << 12,
-                                      ~u64{0} ^ kPageSize,
-                                      ~u64{0} >> 8,
-                                      (~u64{0} >> 8) ^ kPageSize,
+                                      kEnd,
+                                      kEnd << 12,
+                                      kEnd ^ kPageSize,
+                                      kUntaggedEnd,
+                                      kUntaggedEnd ^ kPageSize,
                                       kDataAt + (u64{1} << 48),
                                       kDataAt + (u64{1} << 32),
                                       kDataAt - kPageSize};
-  for (const u32 room : {0u, 200u}) {  // words that do nothing, twice
+  const std::vector<u32> accesses = {
+      0x394000a0,  // ldrb w0, [x5]
+      0x390000a0,  // strb w0, [x5]
+      0xa94008a0,  // ldp x0, x2, [x5]
+      0xa90008a0,  // stp x0, x2, [x5]
+      0xf94000a0,  // ldr x0, [x5]
+      0xc8e0fca2,  // casal x0, x2, [x5]
+  };
+  for (const u32 room : {0u, 200u}) {  // words that do nothing, in each loop
     Words words;
-    for (const u32 access : {0x394000a0u /* ldrb w0, [x5] */, 0x390000a0u /* strb w0, [x5] */}) {
+    for (const u32 access : accesses) {
       // The tenth time from the end x5 becomes what x7 is.
       words.insert(words.end(), {0x394000c1 /* ldrb w1, [x6] */, access, subs_imm(4, 4, 1), subs_imm(31, 4, 10),
                                  0x9a8500e5 /* csel x5, x7, x5, eq */});
@@ -248,7 +262,7 @@ TEST(Kernel, TranslatedAccessesToUnusualAddresses) {
       words.insert(words.end(), {0xb5000004 | ((0u - 5u - room) & 0x7ffffu) << 5 /* cbnz x4 */, hlt(0)});
     }
     const auto image = image_of(words);
-    const u32 second = u32(words.size()) / 2;
+    const u64 loop = words.size() / accesses.size();
     const Build build = [&](u32 lane) {
       Machine machine;
       EXPECT_TRUE(machine.space->map_image(kProgram, image->padded_size(), memory::kRead | memory::kExecute, image, 0));
@@ -257,19 +271,21 @@ TEST(Kernel, TranslatedAccessesToUnusualAddresses) {
       EXPECT_TRUE(machine.space->map(kWriteOnly, kPageSize, memory::kWrite));
       machine.cpu.x[0] = lane;
       machine.cpu.x[4] = 20;
-      machine.cpu.x[5] = machine.cpu.x[6] = kDataAt + lane;
-      machine.cpu.x[7] = addresses[lane / 2];
-      machine.cpu.pc = kProgram + lane % 2 * second * 4;
+      machine.cpu.x[5] = machine.cpu.x[6] = kDataAt + 8 * lane;
+      machine.cpu.x[7] = addresses[lane % addresses.size()];
+      machine.cpu.pc = kProgram + lane / addresses.size() * loop * 4;
       return machine;
     };
     const MakeRegions regions = [&](Random&, const cuda::StartSet::SharedCode& code, bool alone) {
-      return translate(code, {.alone = alone}, {0, second}, [] { return translator::PlanLimits{.words = 300}; }, false);
+      std::set<u64> heads;
+      for (u64 i = 0; i < accesses.size(); ++i) heads.insert(i * loop);
+      return translate(code, {.alone = alone}, heads, [] { return translator::PlanLimits{.words = 300}; }, false);
     };
     for (const u32 shift : {0u, 1u, 3u}) {
       retired_in_regions = 0;
-      compare({.group_shift = shift, .groups = u32(addresses.size() * 2) >> shift}, {}, build, 100000, 7 + shift,
-              regions);
-      EXPECT_GT(retired_in_regions, 1000u) << room << ' ' << shift;
+      compare({.group_shift = shift, .groups = u32(addresses.size() * accesses.size()) >> shift}, {}, build, 100000,
+              7 + shift, regions);
+      EXPECT_GT(retired_in_regions, 5000u) << room << ' ' << shift;
     }
   }
 }

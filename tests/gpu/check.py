@@ -95,15 +95,14 @@ def stop(process):
 def run_side_by_side(commands, timeout):
     """What they print, each in one piece, and the first status that is not 0."""
     began = time.monotonic()
-    running = []
-    for command in commands:
-        told = " ".join(command)
-        print(f"  {told if len(told) < 400 else told[:400] + ' ...'}", flush=True)
-        alone = len(commands) == 1
-        pipes = {} if alone else {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        running.append(subprocess.Popen(command, start_new_session=True, **pipes))
-    status = 0
+    running, status = [], 0
     try:
+        for command in commands:
+            told = " ".join(command)
+            print(f"  {told if len(told) < 400 else told[:400] + ' ...'}", flush=True)
+            alone = len(commands) == 1
+            pipes = {} if alone else {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+            running.append(subprocess.Popen(command, start_new_session=True, **pipes))
         for process in running:
             try:
                 output, _ = process.communicate(timeout=max(0.1, timeout - (time.monotonic() - began)))
