@@ -13,14 +13,12 @@ Image::Image(std::span<const u8> bytes)
         if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
       }) {}
 
-Image::Image(u64 size) : size_(size), in_place_(true) { allocate(false); }
-
 Image::~Image() { ::munmap(data_, std::max(padded_size(), kPageSize)); }
 
 // Pages of zeros. They take room on the host when they are touched, or at once where all of them will be: that is much
 // faster than one by one.
-void Image::allocate(bool at_once) {
-  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (at_once ? MAP_POPULATE : 0);
+Image::Image(u64 size, Kind kind) : size_(size), kind_(kind) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (kind == Kind::kRead ? MAP_POPULATE : 0);
   void* const pages = ::mmap(nullptr, std::max(padded_size(), kPageSize), PROT_READ | PROT_WRITE, flags, -1, 0);
   if (pages == MAP_FAILED) throw std::bad_alloc();
   data_ = static_cast<u8*>(pages);

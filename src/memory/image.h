@@ -16,29 +16,29 @@ class Image {
   explicit Image(std::span<const u8> bytes);
   // The same for bytes that fill(where to) writes.
   template <class Fill>
-  Image(u64 size, Fill fill) : size_(size) {
-    allocate(true);
+  Image(u64 size, Fill fill) : Image(size, Kind::kRead) {
     fill(data_);
   }
   // Zeros that whoever maps them writes in place: nothing is copied, and everybody sees it.
-  explicit Image(u64 size);
+  explicit Image(u64 size) : Image(size, Kind::kWrittenInPlace) {}
   ~Image();
   Image(const Image&) = delete;
   Image& operator=(const Image&) = delete;
 
   u64 size() const { return size_; }  // of the bytes, without padding
   u64 padded_size() const { return (size_ + kPageSize - 1) / kPageSize * kPageSize; }
-  bool is_written_in_place() const { return in_place_; }
+  bool is_written_in_place() const { return kind_ == Kind::kWrittenInPlace; }
   u8* data() { return data_; }
   std::span<const u8> bytes() const { return {data_, size_}; }
   const u8* page(u64 offset) const { return data_ + offset; }  // offset: a multiple of kPageSize below padded_size()
 
  private:
-  void allocate(bool at_once);
+  enum class Kind { kRead, kWrittenInPlace };
+  Image(u64 size, Kind kind);
 
   u8* data_ = nullptr;
   u64 size_;
-  bool in_place_ = false;
+  Kind kind_;
 };
 
 }  // namespace kvrm::memory

@@ -146,10 +146,8 @@ class SimulatedDevice {
         {images_.address(), start_bytes_.address(), address(placed_.areas), address(placed_.pages), address(names_)});
     std::copy(placed.areas.begin(), placed.areas.end(), placed_.areas.begin());
     std::copy(placed.pages.begin(), placed.pages.end(), placed_.pages.begin());
-    std::vector<u32> jobs_of_start(placed.starts.size());
-    for (const Job& job : jobs_) ++jobs_of_start[job.start];
     beginnings_ = Pages(cuda::StartSet::kMostBeginnings * lanes::kBeginningBytes);
-    cuda::StartSet::give_beginnings(placed.starts, jobs_of_start, beginnings_.address());
+    cuda::StartSet::give_beginnings(placed.starts, starts.jobs_of_start(jobs_), beginnings_.address());
     placed_.starts = std::move(placed.starts);
     list_.clear();
     for (const Job& job : jobs_) {

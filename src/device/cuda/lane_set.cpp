@@ -264,8 +264,7 @@ Result<void> LaneSet::place(const StartSet& starts, std::span<const LaneJobInput
       {images_.address(), pages_.address(), start_areas_.address(), start_pages_.address(), names_.address()});
   if (auto done = put(start_areas_, placed.areas, "the memory maps"); !done) return done;
   if (auto done = put(start_pages_, placed.pages, "the memory maps"); !done) return done;
-  std::vector<u32> jobs_of_start(starts.size());
-  for (const LaneJobInput& job : jobs) ++jobs_of_start[job.start];
+  const std::vector<u32> jobs_of_start = starts.jobs_of_start(jobs);
   const u64 room = StartSet::kMostBeginnings * lanes::kBeginningBytes;
   if (std::ranges::any_of(jobs_of_start, [](u32 count) { return count > 1; })) {
     if (auto done = grow(beginnings_, room, "what jobs have in common"); !done) return done;

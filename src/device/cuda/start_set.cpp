@@ -1,10 +1,10 @@
 #include "device/cuda/start_set.h"
 
-#include "device/lanes/beginning.h"
-
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+
+#include "device/lanes/beginning.h"
 
 namespace kvrm::device::cuda {
 

@@ -50,6 +50,13 @@ class StartSet {
   // Starts with several jobs may have something in common: gives the first so many of them room for it.
   static constexpr u32 kMostBeginnings = 16;
   static void give_beginnings(std::vector<lanes::Start>& starts, std::span<const u32> jobs_of_start, u64 room);
+  // How many of these jobs each start has.
+  template <class Jobs>
+  std::vector<u32> jobs_of_start(const Jobs& jobs) const {
+    std::vector<u32> counts(size());
+    for (const auto& job : jobs) ++counts[job.start];
+    return counts;
+  }
 
   // Code of the images that lanes begin with and cannot write, as they will see it.
   struct SharedCode {
