@@ -68,7 +68,8 @@ class CommonDevice {
   Cpu& cpu(u32 lane) { return cpus_[lane]; }
   const WholeCpu& end(u32 lane) { return device_.end(lane).registers; }
 
-  void run(u64 seed) {
+  // So many launches end after a turn, and another goes on. Gives the number of launches.
+  u32 run(u64 seed, u32 pauses = 0) {
     cuda::StartSet starts;
     std::vector<SimulatedDevice::Job> jobs;
     for (const Cpu& cpu : cpus_) {
@@ -82,7 +83,7 @@ class CommonDevice {
     device_.place(starts, jobs);
     EXPECT_EQ(starts.shared_code().size(), shape_.code == Code::kWritable ? 0u : 1u);
     if (shape_.code == Code::kTranslated) translate_all(starts.shared_code().front());
-    launch(seed, Order::kBegin);
+    return launch(seed, Order::kBegin, pauses);
   }
   // All of them begin anew, with what is in memory now.
   void run_again(u64 seed) {
@@ -100,13 +101,18 @@ class CommonDevice {
   void poke(u64 address, u32 word) { EXPECT_TRUE(LaneGuestMemory(device_.lane(0).space).poke(address, &word, 4)); }
 
  private:
-  void launch(u64 seed, Order order) {
-    device_.run(
-        {.kind = shape_.kind, .seed = seed, .turn = 300, .meet = shape_.meet, .orders = std::vector(lanes(), order)});
+  u32 launch(u64 seed, Order order, u32 pauses = 0) {
+    const u32 launches = device_.run({.kind = shape_.kind,
+                                      .seed = seed,
+                                      .turn = 300,
+                                      .meet = shape_.meet,
+                                      .orders = std::vector(lanes(), order),
+                                      .pauses = pauses});
     for (u32 lane = 0; lane < lanes(); ++lane) {
       EXPECT_EQ(device_.end(lane).stop.kind, StopKind::kTrap) << lane;
       EXPECT_EQ(device_.end(lane).stop.trap, Trap::kHalt) << lane;
     }
+    return launches;
   }
 
   void translate_all([[maybe_unused]] const cuda::StartSet::SharedCode& code) {
@@ -194,6 +200,20 @@ TEST(CommonLanes, OneWaitsForTheOther) {
     device.cpu(teller).x[4] = 77;
     device.run(3);
     for (u32 lane = 0; lane < teller; ++lane) EXPECT_EQ(device.end(lane).x[3], 77u) << lane;
+  }
+}
+
+// In launches too short for everybody to lead: who was passed over in one is not forgotten in the next.
+TEST(CommonLanes, NobodyStarvesInShortLaunches) {
+  constexpr u32 kPauses = 2000;
+  for (const Shape& shape : kShapes) {
+    if (!shape.meet) continue;
+    SCOPED_TRACE(name_of(shape));
+    CommonDevice device(shape, {kListen, kTell});
+    device.cpu(device.lanes() - 1).pc = kCode + kPageSize;
+    device.cpu(device.lanes() - 1).x[1] = 5;
+    device.cpu(device.lanes() - 1).x[4] = 77;
+    EXPECT_LT(device.run(4, kPauses), kPauses);
   }
 }
 

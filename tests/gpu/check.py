@@ -35,8 +35,8 @@ REPO = HERE.parents[1]
 MODES = ("rows", "sequences", "sigill")
 PARTS = ("programs", "oracle-corpus", "oracle", "hostile", "lanes", "slices")
 SMALL = {"rows": ["--words", "2", "--states", "10"], "sequences": ["--sequences", "50"], "sigill": ["--samples", "5000"]}
-# Every word becomes a region of its own.
-TRANSLATED = {"rows": SMALL["rows"], "sequences": ["--sequences", "200"], "sigill": []}
+# Every word becomes a region of its own; with all of them sigill alone was not done after 5 minutes.
+TRANSLATED = {**SMALL, "sequences": ["--sequences", "200"]}
 SKIPPED = 77
 
 

@@ -123,8 +123,9 @@ StartSet::Placed StartSet::placed_at(const Bases& bases) const {
   for (const Planned& planned : starts_) {
     const Contents& contents = planned.contents;
     lanes::Start start{};
-    start.areas = reinterpret_cast<const memory::Area*>(bases.areas + placed.areas.size() * sizeof(memory::Area));
-    start.area_count = static_cast<u32>(contents.areas.size());
+    lanes::Standing& standing = start.standing;
+    standing.areas = reinterpret_cast<const memory::Area*>(bases.areas + placed.areas.size() * sizeof(memory::Area));
+    standing.area_count = static_cast<u32>(contents.areas.size());
     for (const auto& area : contents.areas) {
       memory::Area one{area.start, area.end, area.protection, 0, 0, 0};
       if (contents.common) {
@@ -140,16 +141,17 @@ StartSet::Placed StartSet::placed_at(const Bases& bases) const {
       }
       placed.areas.push_back(one);
     }
-    start.pages =
+    standing.pages =
         reinterpret_cast<const lanes::StartPage*>(bases.start_pages + placed.pages.size() * sizeof(lanes::StartPage));
-    start.page_count = contents.pages.size();
+    standing.page_count = static_cast<u32>(contents.pages.size());
     for (std::size_t i = 0; i < contents.pages.size(); ++i) {
       const PlacedPage& page = planned.pages[i];
       placed.pages.push_back({contents.pages[i].address, (page.in_image ? bases.images : bases.pages) + page.offset});
     }
+    standing.status = lanes::Status::kRunning;
+    standing.registers = contents.cpu;
+    standing.process = contents.process;
     start.is_process = contents.is_process;
-    start.registers = contents.cpu;
-    start.process = contents.process;
     for (std::size_t i = 0; i < 3; ++i) {
       start.has_stat[i] = contents.stats[i].has_value();
       if (contents.stats[i]) start.stats[i] = *contents.stats[i];

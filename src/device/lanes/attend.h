@@ -205,28 +205,27 @@ inline void Attendant::begin(u32 number) {
   const LaunchJob& job = launch_.jobs[number];
   const Start& start = *job.start;
   const Beginning* const common = launch_.orders ? nullptr : ready_beginning(start, launch_.budget);
+  const Standing& standing = common ? common->standing : start.standing;
   memory_.clear();
   lane_.job = number;
   lane_.start = &start;
   lane_.is_process = start.is_process;
-  lane_.process = common ? common->process : start.process;
+  lane_.process = standing.process;
   lane_.process.input = reinterpret_cast<u64>(job.input);
   lane_.process.input_size = job.input_size;
   lane_.output = {};
   lane_.stop = {};
-  lane_.retired = lane_.shared = common ? common->retired : 0;
-  lane_.kernel_calls = common ? common->kernel_calls : 0;
+  lane_.retired = lane_.shared = standing.retired;
+  lane_.kernel_calls = standing.kernel_calls;
   lane_.host_calls = 0;
   lane_.left = launch_.budget - lane_.retired;
   lane_.space.areas =
       memory::Areas(launch_.areas + u64{lane_.number} * launch_.area_capacity, 0, launch_.area_capacity);
-  lane_.space.areas.assign(common ? common->areas : start.areas, common ? common->area_count : start.area_count);
-  copy_registers(common ? common->registers : start.registers, cpu_);
-  lane_.status = common ? Status::kCall : Status::kRunning;
-  const StartPage* const pages = common ? common->pages : start.pages;
-  const u64 page_count = common ? common->page_count : start.page_count;
-  for (u64 i = 0; i < page_count; ++i) {
-    if (memory_.show(pages[i].address, pages[i].source)) continue;
+  lane_.space.areas.assign(standing.areas, standing.area_count);
+  copy_registers(standing.registers, cpu_);
+  lane_.status = standing.status;
+  for (u32 i = 0; i < standing.page_count; ++i) {
+    if (memory_.show(standing.pages[i].address, standing.pages[i].source)) continue;
     stop({StopKind::kFailed, Trap::kOutOfMemory, 0, 0});
   }
 }

@@ -14,10 +14,7 @@ struct alignas(16) Beginning {
   static constexpr u32 kMostPages = 128;
 
   u32 state;
-  u32 area_count, page_count;
-  u64 retired, kernel_calls;
-  WholeCpu registers;
-  linux_abi::LaneProcess process;
+  Standing standing;
   memory::Area areas[kMostAreas];
   StartPage pages[kMostPages];
 };
@@ -29,7 +26,7 @@ inline constexpr u64 kBeginningBytes = sizeof(Beginning) + u64{Beginning::kMostP
 inline const Beginning* ready_beginning(const Start& start, u64 budget) {
   const Beginning* const beginning = start.beginning;
   if (!beginning || sync::load<sync::kAcquire, sync::kDevice>(&beginning->state) != Beginning::kReady) return nullptr;
-  return beginning->retired <= budget ? beginning : nullptr;
+  return beginning->standing.retired <= budget ? beginning : nullptr;
 }
 
 // Whether the lane, at a call, has come as far as any other would with another input, and nobody knows of it yet: it
@@ -45,23 +42,27 @@ inline void leave_beginning(const Lane& lane, const Cpu& cpu, memory::LaneMemory
   if (sync::compare_exchange<sync::kRelaxed, sync::kDevice>(&beginning.state, u32{Beginning::kNone},
                                                             u32{Beginning::kBeingMade}) != Beginning::kNone)
     return;
-  beginning.retired = lane.retired;
-  beginning.kernel_calls = lane.kernel_calls;
-  beginning.process = lane.process;
-  copy_registers(cpu, beginning.registers);
+  Standing& standing = beginning.standing;
+  standing.areas = beginning.areas;
+  standing.pages = beginning.pages;
+  standing.retired = lane.retired;
+  standing.kernel_calls = lane.kernel_calls;
+  standing.status = Status::kCall;
+  standing.process = lane.process;
+  copy_registers(cpu, standing.registers);
   bool fits = memory.area_count() <= Beginning::kMostAreas;
-  beginning.area_count = fits ? memory.area_count() : 0;
-  for (u32 i = 0; i < beginning.area_count; ++i) beginning.areas[i] = memory.area(i);
-  beginning.page_count = 0;
+  standing.area_count = fits ? memory.area_count() : 0;
+  for (u32 i = 0; i < standing.area_count; ++i) beginning.areas[i] = memory.area(i);
+  standing.page_count = 0;
   memory.for_each_private([&](u64 address, u64 source, bool is_written) {
-    fits = fits && beginning.page_count < Beginning::kMostPages;
+    fits = fits && standing.page_count < Beginning::kMostPages;
     if (!fits) return;
     if (is_written) {
-      const u64 copy = reinterpret_cast<u64>(&beginning + 1) + u64{beginning.page_count} * memory::kPageSize;
+      const u64 copy = reinterpret_cast<u64>(&beginning + 1) + u64{standing.page_count} * memory::kPageSize;
       memory::copy_page(source, copy, false);
       source = copy;
     }
-    beginning.pages[beginning.page_count++] = {address, source};
+    beginning.pages[standing.page_count++] = {address, source};
   });
   sync::store<sync::kRelease, sync::kDevice>(&beginning.state, u32{fits ? Beginning::kReady : Beginning::kTooLarge});
 }

@@ -105,6 +105,7 @@ inline void prepare_lane(const Launch& launch, u32 number) {
       0,
       {}};
   lane.process.deadline = kNoDeadline;
+  lane.steps = lane.since_by_turns = 0;
   lane.word[0].handler = interpreter::kHandleUndecoded;
 }
 
@@ -143,14 +144,16 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   interpreter::CodeWindow window{0, 0, nullptr};
   u32 window_changes = ~lane.space.changes;
   u32 since_poll = 0;
-  u32 since_by_turns = 0;  // instructions since a lane led that the rule did not choose
+  u32 step = lane.steps;
+  u32 since_by_turns = lane.since_by_turns;  // instructions since a lane led that the rule did not choose
   const auto asked_for = [&] { return warp.shuffle(lane.space.lane == 0 ? ask_for_all(warp, launch) : 0u, 0); };
   bool cancelled = launch.resume && (asked_for() & kCancel) != 0;
   u64 told_at = warp.nanoseconds();
   bool paused = false;
   bool out_of_jobs = launch.orders != nullptr;
 
-  for (u32 step = 1;; ++step) {
+  for (;;) {
+    ++step;
     if (status == Status::kStopped && !out_of_jobs && !cancelled) {
       // The host's answer may have cancelled a job before the lanes look at the flag: no other begins then.
       with_attendant([&] {
@@ -331,6 +334,8 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
     }
   });
   own_code.end();
+  lane.steps = step;
+  lane.since_by_turns = since_by_turns;
   sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before);
   copy_registers(cpu, lane.registers);
 }

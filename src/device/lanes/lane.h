@@ -61,6 +61,9 @@ struct Lane {
   u32 slot;           // of the mailbox
   RequestKind request;
   u32 is_process;     // a Linux program; otherwise a raw lane
+  // Steps of the lane's group, and instructions since a lane led it by turns (meeting.h): in short launches, too,
+  // everybody leads once in a while.
+  u32 steps, since_by_turns;
   interpreter::WordEntry word[3];  // for code in common memory: the one word that runs next
 };
 
@@ -70,18 +73,24 @@ struct StartPage {
   u64 source;
 };
 
-// How a lane begins: the registers and the map of a program that has just been loaded, or of a raw machine.
-struct Start {
+// Where a lane is to go on.
+struct Standing {
   const memory::Area* areas;
-  u32 area_count;
-  u32 is_process;  // a Linux program; otherwise a raw lane
   const StartPage* pages;
-  u64 page_count;
+  u32 area_count, page_count;
+  u64 retired, kernel_calls;  // so far
+  Status status;
   WholeCpu registers;
+  linux_abi::LaneProcess process;  // of a program
+};
+
+// How a lane begins: a program that has just been loaded, or a raw machine.
+struct Start {
+  Standing standing;
+  u32 is_process;  // a Linux program; otherwise a raw lane
   // Of a program.
-  linux_abi::LaneProcess process;
-  linux_abi::GuestStat stats[3];  // what fstat says of the standard files
   u32 has_stat[3];
+  linux_abi::GuestStat stats[3];  // what fstat says of the standard files
   u32 program_size;
   const char* program;            // what /proc/self/exe names
   struct Beginning* beginning;    // room for what its jobs have in common (beginning.h), or null
