@@ -222,7 +222,8 @@ class Web {
       one = one && (!only || only == value);
       only = value;
     }
-    if (only && one && (llvm::isa<llvm::Constant>(only) || dominators_.dominates(only, &phi))) return only;
+    if (!only) return llvm::PoisonValue::get(phi.getType());  // no flag is made of it
+    if (one && (llvm::isa<llvm::Constant>(only) || dominators_.dominates(only, &phi))) return only;
     for (PHINode& other : phi.getParent()->phis()) {
       if (&other == &phi || other.getType() != phi.getType()) continue;
       bool same = true;

@@ -14,6 +14,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Scalar/Sink.h>
 
+#include "translator/conditions.h"
 #include "translator/exit_values.h"
 #include "translator/lazy_flags.h"
 #include "translator/page_groups.h"
@@ -83,6 +84,7 @@ void optimise(llvm::Function& function, llvm::TargetMachine& target, bool privat
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(Own<compare_operands>());
   if (is_gpu) passes.addPass(llvm::JumpThreadingPass());  // an access that goes well asks once
   passes.addPass(Own<flags_at_exits>());
   passes.addPass(llvm::EarlyCSEPass(true));

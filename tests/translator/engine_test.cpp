@@ -116,6 +116,63 @@ TEST(TranslatedCode, EveryBudgetStopsWhereTheInterpreterDoes) {
   EXPECT_GT(pair.jit().statistics().regions, 0u);
 }
 
+// Every condition after every kind of compare, decided by a branch and by a value, on pairs of numbers around all
+// borders; with both operands unknown, and with a constant.
+TEST(TranslatedCode, ConditionsOfCompares) {
+  constexpr std::uint64_t kTop = std::uint64_t{1} << 63, kTop32 = std::uint64_t{1} << 31;
+  const std::uint64_t numbers[] = {
+      0,          1,          92,     4095,        kTop - 1,   kTop,           kTop + 92,       ~0ull,
+      ~0ull - 91, kTop32 - 1, kTop32, kTop32 + 92, 2 * kTop32, 2 * kTop32 - 1, 2 * kTop32 - 92, kTop + kTop32};
+  constexpr unsigned kPairs = std::size(numbers) * std::size(numbers);
+  const auto b_if = [](unsigned condition, unsigned words) { return 0x54000000 | words << 5 | condition; };
+  const auto cset = [](unsigned rd, unsigned condition) { return 0x9a9f07e0 | (condition ^ 1) << 12 | rd; };
+  const std::pair<const char*, Words> compares[] = {
+      {"cmp x0, x6", {0xeb06001f}},
+      {"cmp w0, w6", {0x6b06001f}},
+      {"cmn x0, x6", {0xab06001f}},
+      {"cmn w0, w6", {0x2b06001f}},
+      {"subs x7, x0, x6", {0xeb060007}},
+      {"adds w7, w0, w6", {0x2b060007}},
+      {"cmp x0, #92", {0xf101701f}},
+      {"cmp w0, #92", {0x7101701f}},
+      {"cmn x0, #92", {0xb101701f}},
+      {"cmp w0, #0", {0x7100001f}},
+      {"cmn w0, #4095", {0x313ffc1f}},
+      {"cmp x0, -1", {0x92800006, 0xeb06001f}},
+      {"cmp w0, -1", {0x12800006, 0x6b06001f}},
+      {"cmp x0, the smallest", {0xd2f00006, 0xeb06001f}},
+      {"cmp w0, the smallest", {0x52b00006, 0x6b06001f}},
+      {"cmn w0, the smallest", {0x52b00006, 0x2b06001f}},
+  };
+  for (const auto& [name, compare] : compares) {
+    SCOPED_TRACE(name);
+    Words words = {ldr_post(0, 1), ldr_post(6, 1)};
+    for (const unsigned condition :
+         {0u, 1u, 2u, 3u, 8u, 9u, 10u, 11u, 12u, 13u}) {  // not those that ask for N or V alone
+      words.push_back(add_reg(4, 4, 4));
+      words.insert(words.end(), compare.begin(), compare.end());
+      words.insert(words.end(), {b_if(condition, 2), eor_reg(4, 4, 9), cset(3, condition), add_reg(5, 5, 5)});
+      words.push_back(add_reg(5, 5, 3));
+    }
+    words.insert(words.end(), {str_post(4, 8), str_post(5, 8), subs_imm(2, 2, 1)});
+    words.insert(words.end(), {b_ne(-static_cast<int>(words.size())), hlt(0)});
+    Pair pair(words);
+    pair.both([&](Machine& machine) {
+      std::vector<std::uint64_t> table;
+      for (const std::uint64_t a : numbers)
+        for (const std::uint64_t b : numbers) table.insert(table.end(), {a, b});
+      EXPECT_TRUE(machine.write(kData, std::as_bytes(std::span(table))).ok());
+      machine.set_x(1, kData);
+      machine.set_x(2, kPairs);
+      machine.set_x(8, kData + 0x1000);
+      machine.set_x(9, 1);
+    });
+    while (pair.run(7001).reason == StopReason::kBudget && !HasFailure()) continue;
+    ASSERT_FALSE(HasFailure());
+    EXPECT_GT(pair.jit().statistics().regions, 0u);
+  }
+}
+
 TEST(TranslatedCode, FaultsArePrecise) {
   Pair pair({ldr_post(3, 1), add_reg(0, 0, 3), str_post(0, 4), subs_imm(2, 2, 1), b_ne(-4), hlt(0)});
   pair.both([](Machine& machine) {

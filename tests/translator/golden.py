@@ -21,6 +21,9 @@ CHAIN = "a9400063 ca000020 91000421 8b000042 eb04003f 54ffff61"  # a walk along 
 DOTS = "fc408420 fc408441 1f400443 f1000484 54ffff81"  # multiplies and adds of doubles
 FIELD = "93452c20 8b000021 f1000442 54ffffa1"  # a signed field of a register, which are two shifts in PTX
 STRAIGHT = "f9400023 9b037c42 f9400423 9b037c42 f9400823 9b037c42 d65f03c0"  # products, each made of the one before
+SIGNED = "382168b3 8b030021 6b01001f 54ffffac"  # a loop that ends with a signed compare
+# A product of matrices: an inner loop with four guest registers and a compare of its own, and the one around it.
+NEST = "aa0803e2 d14090a0 52800001 b9400003 910c0000 b8404444 1b030481 eb05001f 54ffff61 91001005 b80044c1 eb0700bf 54fffe81"
 REGIONS = {
     "crc.ptx": ("ptx", CRC),
     "field.ptx": ("ptx", FIELD),
@@ -33,6 +36,8 @@ REGIONS = {
     "frame.x86": ("x86", FRAME),
     "chain.x86": ("x86", CHAIN),
     "dots.x86": ("x86", DOTS),
+    "signed.x86": ("x86", SIGNED),
+    "nest.x86": ("x86", NEST),
 }
 
 
