@@ -164,6 +164,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   round_ = 0;
   cached_ = 0;
   seconds_before_ = seconds_ + link_seconds_;
+  if (saving_.valid()) saving_.wait();
   auto stored = translator::GpuStore(settings_.folder, key_).find();
   if (!stored) return {};
   code_ = *std::move(stored);
@@ -206,9 +207,9 @@ Result<LaneSet::Slice> GpuRegions::paused(std::chrono::milliseconds usual, const
 
 bool GpuRegions::is_ready(const std::atomic<bool>* cancel) {
   using namespace std::chrono_literals;
-  while (pending_.wait_for(1ms) == std::future_status::timeout) {
+  do {
     if (cancel && cancel->load(std::memory_order_relaxed)) return false;
-  }
+  } while (pending_.wait_for(1ms) == std::future_status::timeout);
   return true;
 }
 
@@ -326,14 +327,18 @@ void GpuRegions::fail(const std::string& why) {
   if (settings_.notice) settings_.notice("no more is translated: " + why);
 }
 
-void GpuRegions::save() const {
+// Lanes wait for what comes next, and somebody may cancel: the file is written meanwhile.
+void GpuRegions::save() {
   translator::StoredGpuCode code = code_;
   code.rounds = round_;
   code.places.clear();
   for (u32 i = 0; i < heat_.size(); ++i) {
     if (heat_[i] != 0) code.places.push_back({i, heat_[i]});
   }
-  (void)translator::GpuStore(settings_.folder, key_).store(code);
+  if (saving_.valid()) saving_.wait();
+  saving_ = std::async(std::launch::async, [folder = settings_.folder, key = key_, code = std::move(code)] {
+    (void)translator::GpuStore(folder, key).store(code);
+  });
 }
 
 void GpuRegions::add_to(Statistics& statistics) const {

@@ -90,12 +90,12 @@ class GpuRegions {
     double seconds = 0, link_seconds = 0;
   };
   static Made compile(translator::GpuTranslator& translator, RegionTarget& target);
-  bool is_ready(const std::atomic<bool>* cancel);  // waits until it is, or somebody cancels
+  bool is_ready(const std::atomic<bool>* cancel);  // waits until it is; false if somebody has cancelled
   bool adopt(Made made);
   Result<void> look(const std::atomic<bool>* cancel);
   Result<void> make(const std::atomic<bool>* cancel);
   void fail(const std::string& why);
-  void save() const;
+  void save();
 
   const Settings settings_;
   std::shared_ptr<RegionTarget> target_;
@@ -114,6 +114,7 @@ class GpuRegions {
   bool failed_ = false;
   double seconds_ = 0, link_seconds_ = 0;
   double seconds_before_ = 0;  // of both, for other programs
+  std::future<void> saving_;
   std::future<Made> pending_;
   std::vector<std::future<Made>> abandoned_;  // of programs that are no longer here; whoever destroys this waits
 };

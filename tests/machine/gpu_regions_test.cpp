@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <memory>
 #include <thread>
 
 #include "damaged_file.h"
@@ -160,6 +161,10 @@ TEST_F(RegionsOfAGpu, WhoCancelsDoesNotWaitForIt) {
   ASSERT_TRUE(regions.settle(&cancelled));
   EXPECT_TRUE(device_.regions.empty());
   go.set_value();
+  // Nor does it wait for the driver to load it.
+  std::this_thread::sleep_for(milliseconds(50));
+  ASSERT_TRUE(regions.settle(&cancelled));
+  EXPECT_EQ(device_.loads, 0u);
   ASSERT_TRUE(regions.settle());
   EXPECT_EQ(device_.regions.size(), 1u);
   EXPECT_EQ(device_.links, 1u);
@@ -221,12 +226,14 @@ TEST_F(RegionsOfAGpu, AreMadeWhereLanesAreFound) {
 }
 
 TEST_F(RegionsOfAGpu, AreThereAtTheNextStart) {
-  GpuRegions first(settings());
-  ASSERT_TRUE(begin(first));
-  run_through(first);
+  auto first = std::make_unique<GpuRegions>(settings());
+  ASSERT_TRUE(begin(*first));
+  run_through(*first);
   const auto made = device_.regions;
+  const u64 words = statistics_of(*first).region_words;
   device_ = Device();
   device_.heat.assign(interpreter::kNotedParts * kImageWords, 0);
+  first.reset();  // what it keeps is on disk now
   GpuRegions again(settings());
   ASSERT_TRUE(begin(again));
   EXPECT_EQ(device_.links, 0u);
@@ -235,14 +242,15 @@ TEST_F(RegionsOfAGpu, AreThereAtTheNextStart) {
   for (std::size_t i = 0; i < made.size(); ++i) EXPECT_EQ(device_.regions[i].entry, made[i].entry);
   EXPECT_EQ(again.next(milliseconds(0)).time, milliseconds(0)) << "one launch";
   EXPECT_EQ(statistics_of(again).cached_regions, 2u);
-  EXPECT_EQ(statistics_of(again).region_words, statistics_of(first).region_words);
+  EXPECT_EQ(statistics_of(again).region_words, words);
 }
 
 TEST_F(RegionsOfAGpu, OfAProgramThatEndedSoonAreAddedTo) {
-  GpuRegions first(settings());
-  ASSERT_TRUE(begin(first));
+  auto first = std::make_unique<GpuRegions>(settings());
+  ASSERT_TRUE(begin(*first));
   device_.heat[0] = 100;
-  pause(first);
+  pause(*first);
+  first.reset();  // what it keeps is on disk now
   GpuRegions again(settings());
   ASSERT_TRUE(begin(again));
   ASSERT_EQ(device_.regions.size(), 1u);
@@ -253,17 +261,18 @@ TEST_F(RegionsOfAGpu, OfAProgramThatEndedSoonAreAddedTo) {
 }
 
 TEST_F(RegionsOfAGpu, ForWaysOutAreNotForgotten) {
-  GpuRegions first(settings());
-  ASSERT_TRUE(begin(first));
+  auto first = std::make_unique<GpuRegions>(settings());
+  ASSERT_TRUE(begin(*first));
   device_.heat[0] = 100;
   device_.heat[13] = 1;
-  pause(first);
+  pause(*first);
   ASSERT_EQ(device_.regions.size(), 1u);
   device_.heat[kImageWords + 8] = 1000;
-  pause(first);
+  pause(*first);
   ASSERT_EQ(device_.regions.size(), 2u);
   EXPECT_EQ(device_.regions[1].entry, 8u);
   device_.heat.assign(interpreter::kNotedParts * kImageWords, 0);
+  first.reset();  // what it keeps is on disk now
   GpuRegions again(settings());
   ASSERT_TRUE(begin(again));
   device_.heat[5] = 100;
@@ -276,19 +285,21 @@ TEST_F(RegionsOfAGpu, ForWaysOutAreNotForgotten) {
 }
 
 TEST_F(RegionsOfAGpu, ThatWereLookedAtOftenEnoughNeedOneLaunch) {
-  GpuRegions first(settings());
-  ASSERT_TRUE(begin(first));
+  auto first = std::make_unique<GpuRegions>(settings());
+  ASSERT_TRUE(begin(*first));
   device_.heat[0] = 100;
-  for (u32 i = 0; i < GpuRounds().most; ++i) pause(first);
+  for (u32 i = 0; i < GpuRounds().most; ++i) pause(*first);
+  first.reset();  // what it keeps is on disk now
   GpuRegions again(settings());
   ASSERT_TRUE(begin(again));
   EXPECT_EQ(again.next(milliseconds(0)).time, milliseconds(0));
 }
 
 TEST_F(RegionsOfAGpu, AreKeptForExactlyTheirProgram) {
-  GpuRegions first(settings());
-  ASSERT_TRUE(begin(first));
-  run_through(first);
+  auto first = std::make_unique<GpuRegions>(settings());
+  ASSERT_TRUE(begin(*first));
+  run_through(*first);
+  first.reset();  // what it keeps is on disk now
   const auto finds_nothing = [&](const GpuRegions::Settings& settings) {
     device_.regions.clear();
     GpuRegions other(settings);
