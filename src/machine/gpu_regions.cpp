@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <string_view>
+#include <system_error>
 
 #include "device/cuda/images.h"
 #include "neural/sha256.h"
@@ -52,6 +54,8 @@ auto timed(double& seconds, const Work& work) {
 void keep_text(const std::string& ptx) {
   if (const char* to = std::getenv("KVRM_GPU_JIT_PTX")) std::ofstream(to) << ptx;
 }
+
+bool is_set(const std::atomic<bool>* cancel) { return cancel && cancel->load(std::memory_order_relaxed); }
 
 u32 sum(u32 a, u32 b) { return a + std::min(b, std::numeric_limits<u32>::max() - a); }
 
@@ -207,14 +211,14 @@ Result<LaneSet::Slice> GpuRegions::paused(std::chrono::milliseconds usual, const
 
 bool GpuRegions::is_ready(const std::atomic<bool>* cancel) {
   using namespace std::chrono_literals;
-  do {
-    if (cancel && cancel->load(std::memory_order_relaxed)) return false;
-  } while (pending_.wait_for(1ms) == std::future_status::timeout);
+  while (pending_.wait_for(1ms) == std::future_status::timeout) {
+    if (is_set(cancel)) return false;
+  }
   return true;
 }
 
 Result<void> GpuRegions::settle(const std::atomic<bool>* cancel) {
-  if (!pending_.valid() || !is_ready(cancel)) return {};
+  if (!pending_.valid() || is_set(cancel) || !is_ready(cancel)) return {};
   return adopt(pending_.get()) ? take() : Result<void>();
 }
 
@@ -329,16 +333,22 @@ void GpuRegions::fail(const std::string& why) {
 
 // Lanes wait for what comes next, and somebody may cancel: the file is written meanwhile.
 void GpuRegions::save() {
-  translator::StoredGpuCode code = code_;
-  code.rounds = round_;
-  code.places.clear();
+  if (settings_.folder.path().empty()) return;
+  const auto code = std::make_shared<translator::StoredGpuCode>(code_);
+  code->rounds = round_;
+  code->places.clear();
   for (u32 i = 0; i < heat_.size(); ++i) {
-    if (heat_[i] != 0) code.places.push_back({i, heat_[i]});
+    if (heat_[i] != 0) code->places.push_back({i, heat_[i]});
   }
+  const auto write = [folder = settings_.folder, key = key_, code] {
+    (void)translator::GpuStore(folder, key).store(*code);
+  };
   if (saving_.valid()) saving_.wait();
-  saving_ = std::async(std::launch::async, [folder = settings_.folder, key = key_, code = std::move(code)] {
-    (void)translator::GpuStore(folder, key).store(code);
-  });
+  try {
+    saving_ = std::async(std::launch::async, write);
+  } catch (const std::system_error&) {
+    write();  // no thread to be had
+  }
 }
 
 void GpuRegions::add_to(Statistics& statistics) const {

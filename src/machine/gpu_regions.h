@@ -90,7 +90,7 @@ class GpuRegions {
     double seconds = 0, link_seconds = 0;
   };
   static Made compile(translator::GpuTranslator& translator, RegionTarget& target);
-  bool is_ready(const std::atomic<bool>* cancel);  // waits until it is; false if somebody has cancelled
+  bool is_ready(const std::atomic<bool>* cancel);  // waits until it is, or somebody cancels
   bool adopt(Made made);
   Result<void> look(const std::atomic<bool>* cancel);
   Result<void> make(const std::atomic<bool>* cancel);
@@ -114,7 +114,7 @@ class GpuRegions {
   bool failed_ = false;
   double seconds_ = 0, link_seconds_ = 0;
   double seconds_before_ = 0;  // of both, for other programs
-  std::future<void> saving_;
+  std::future<void> saving_;  // of the last file; whoever destroys this waits
   std::future<Made> pending_;
   std::vector<std::future<Made>> abandoned_;  // of programs that are no longer here; whoever destroys this waits
 };

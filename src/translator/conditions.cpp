@@ -85,7 +85,7 @@ Found question_of(Value* condition) {
 }
 
 // "a < b or a == b", signed or not, and "a >= b and a != b".
-Found either(const Found& order, const Found& equality, bool both) {
+Found with_equality(const Found& order, const Found& equality, bool both) {
   if (!order || !equality || order->a != equality->a || order->b != equality->b) return std::nullopt;
   if (equality->predicate != (both ? CmpInst::ICMP_NE : CmpInst::ICMP_EQ)) return std::nullopt;
   switch (order->predicate) {
@@ -103,10 +103,10 @@ Found either(const Found& order, const Found& equality, bool both) {
 
 Found joined(Value* condition) {
   Value *x = nullptr, *y = nullptr;
-  const bool both = match(condition, m_LogicalAnd(m_Value(x), m_Value(y)));
-  if (!both && !match(condition, m_LogicalOr(m_Value(x), m_Value(y)))) return std::nullopt;
-  Found found = either(question_of(x), question_of(y), both);
-  return found ? found : either(question_of(y), question_of(x), both);
+  const bool both = match(condition, m_And(m_Value(x), m_Value(y)));
+  if (!both && !match(condition, m_Or(m_Value(x), m_Value(y)))) return std::nullopt;
+  Found found = with_equality(question_of(x), question_of(y), both);
+  return found ? found : with_equality(question_of(y), question_of(x), both);
 }
 
 // Something decides by it; what only makes a flag of it stays.
@@ -129,11 +129,10 @@ bool only_flags_use_result(Value* condition) {
 void compare_operands(llvm::Function& function) {
   llvm::SmallVector<llvm::WeakTrackingVH> unused;
   for (Instruction& instruction : llvm::instructions(function)) {
-    if (!instruction.getType()->isIntegerTy(1)) continue;
+    if (!instruction.getType()->isIntegerTy(1) || llvm::none_of(instruction.uses(), decides)) continue;
     Found found = joined(&instruction);
     if (!found && only_flags_use_result(&instruction)) found = question_of(&instruction);
     if (!found) continue;
-    if (llvm::none_of(instruction.uses(), decides)) continue;
     llvm::IRBuilder<> builder(&instruction);
     Value* compare = builder.CreateICmp(found->predicate, found->a, found->b);
     instruction.replaceUsesWithIf(compare, decides);

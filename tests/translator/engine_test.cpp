@@ -116,8 +116,8 @@ TEST(TranslatedCode, EveryBudgetStopsWhereTheInterpreterDoes) {
   EXPECT_GT(pair.jit().statistics().regions, 0u);
 }
 
-// Every condition after every kind of compare, decided by a branch and by a value, on pairs of numbers around all
-// borders; with both operands unknown, and with a constant.
+// Every condition after every kind of compare, asked by a branch and by CSEL, on pairs of numbers around all borders;
+// with both operands unknown, and with a constant.
 TEST(TranslatedCode, ConditionsOfCompares) {
   constexpr std::uint64_t kTop = std::uint64_t{1} << 63, kTop32 = std::uint64_t{1} << 31;
   const std::uint64_t numbers[] = {
@@ -125,7 +125,9 @@ TEST(TranslatedCode, ConditionsOfCompares) {
       ~0ull - 91, kTop32 - 1, kTop32, kTop32 + 92, 2 * kTop32, 2 * kTop32 - 1, 2 * kTop32 - 92, kTop + kTop32};
   constexpr unsigned kPairs = std::size(numbers) * std::size(numbers);
   const auto b_if = [](unsigned condition, unsigned words) { return 0x54000000 | words << 5 | condition; };
-  const auto cset = [](unsigned rd, unsigned condition) { return 0x9a9f07e0 | (condition ^ 1) << 12 | rd; };
+  const auto csel = [](unsigned rd, unsigned rn, unsigned rm, unsigned condition) {
+    return 0x9a800000 | rm << 16 | condition << 12 | rn << 5 | rd;
+  };
   const std::pair<const char*, Words> compares[] = {
       {"cmp x0, x6", {0xeb06001f}},
       {"cmp w0, w6", {0x6b06001f}},
@@ -147,12 +149,11 @@ TEST(TranslatedCode, ConditionsOfCompares) {
   for (const auto& [name, compare] : compares) {
     SCOPED_TRACE(name);
     Words words = {ldr_post(0, 1), ldr_post(6, 1)};
-    for (const unsigned condition :
-         {0u, 1u, 2u, 3u, 8u, 9u, 10u, 11u, 12u, 13u}) {  // not those that ask for N or V alone
+    for (unsigned condition = 0; condition < 14; ++condition) {
       words.push_back(add_reg(4, 4, 4));
       words.insert(words.end(), compare.begin(), compare.end());
-      words.insert(words.end(), {b_if(condition, 2), eor_reg(4, 4, 9), cset(3, condition), add_reg(5, 5, 5)});
-      words.push_back(add_reg(5, 5, 3));
+      words.insert(words.end(), {b_if(condition, 2), eor_reg(4, 4, 9), csel(3, 9, 1, condition), add_reg(5, 5, 5)});
+      words.push_back(eor_reg(5, 5, 3));
     }
     words.insert(words.end(), {str_post(4, 8), str_post(5, 8), subs_imm(2, 2, 1)});
     words.insert(words.end(), {b_ne(-static_cast<int>(words.size())), hlt(0)});
