@@ -84,29 +84,27 @@ Found question_of(Value* condition) {
   return predicate == CmpInst::ICMP_NE ? found : inverse(found);
 }
 
-// "a < b or a == b", signed or not, and "a >= b and a != b".
-Found with_equality(const Found& order, const Found& equality, bool both) {
+// "a < b or a == b", signed or not.
+Found or_equal(Found order, const Found& equality) {
   if (!order || !equality || order->a != equality->a || order->b != equality->b) return std::nullopt;
-  if (equality->predicate != (both ? CmpInst::ICMP_NE : CmpInst::ICMP_EQ)) return std::nullopt;
-  switch (order->predicate) {
-    case CmpInst::ICMP_SLT:
-    case CmpInst::ICMP_ULT:
-      if (both) return std::nullopt;
-      return Compare{CmpInst::getNonStrictPredicate(order->predicate), order->a, order->b};
-    case CmpInst::ICMP_SGE:
-    case CmpInst::ICMP_UGE:
-      if (!both) return std::nullopt;
-      return Compare{CmpInst::getStrictPredicate(order->predicate), order->a, order->b};
-    default: return std::nullopt;
-  }
+  if (equality->predicate != CmpInst::ICMP_EQ) return std::nullopt;
+  if (order->predicate != CmpInst::ICMP_SLT && order->predicate != CmpInst::ICMP_ULT) return std::nullopt;
+  order->predicate = CmpInst::getNonStrictPredicate(order->predicate);
+  return order;
 }
 
+// Two questions at once: LE and GT, LS and HI.
 Found joined(Value* condition) {
   Value *x = nullptr, *y = nullptr;
-  const bool both = match(condition, m_And(m_Value(x), m_Value(y)));
-  if (!both && !match(condition, m_Or(m_Value(x), m_Value(y)))) return std::nullopt;
-  Found found = with_equality(question_of(x), question_of(y), both);
-  return found ? found : with_equality(question_of(y), question_of(x), both);
+  const auto either = [](const Found& one, const Found& other) {
+    const Found found = or_equal(one, other);
+    return found ? found : or_equal(other, one);
+  };
+  if (match(condition, m_Or(m_Value(x), m_Value(y)))) return either(question_of(x), question_of(y));
+  if (match(condition, m_And(m_Value(x), m_Value(y)))) {
+    return inverse(either(inverse(question_of(x)), inverse(question_of(y))));
+  }
+  return std::nullopt;
 }
 
 // Something decides by it; what only makes a flag of it stays.

@@ -10,7 +10,7 @@
 
     programs          every packed program: stdout, status and instruction count as recorded (run.py)
     oracle-corpus     cases with QEMU's outcomes, each on a lane of its own
-    oracle            all cases of the oracle's default runs, compared with the CPU device in everything
+    oracle            all cases of the oracle's default runs, compared with the CPU device in everything; with jit a share
     hostile           hostile jobs among others (hostile.py)
     lanes             lanes that share one memory, starts and cancels (lanes_check.cpp)
     slices            the same in launches of 2 ms
