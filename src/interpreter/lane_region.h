@@ -14,6 +14,8 @@ struct LaneRegion {
   u32 entry;    // of the head, among all decoded words
   u32 from, until;  // its code lies there, in words of the window
   u32 way_in;   // which of its heads this is
+  u32 most;     // instructions at a time, as some may take long; or kNoLimit
+  static constexpr u32 kNoLimit = ~u32{0};
 };
 
 // What is counted of each word of the images, part by part: lanes found there at the end of a turn, lanes that went on

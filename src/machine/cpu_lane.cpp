@@ -30,6 +30,8 @@ Result<void> CpuLane::start(const linux_abi::Program& program, linux_abi::Proces
   return process_->start(program, cpu(), memory());
 }
 
+u32 CpuLane::word() { return word_at(cpu(), memory()); }
+
 // How far the engine may run before the process wants to look at its timers.
 u64 CpuLane::until_deadline() const {
   constexpr u64 kNever = std::numeric_limits<u64>::max();
@@ -54,13 +56,13 @@ std::optional<Stop> CpuLane::after(const linux_abi::Outcome& outcome, RunControl
 
 std::optional<Stop> CpuLane::serve(Trap trap, unsigned index, RunControl& control) {
   if (trap != Trap::kSystemCall) {
-    return process_ ? after(process_->fault(cpu(), memory(), trap), control) : raw_stop(cpu(), memory(), trap);
+    return process_ ? after(process_->fault(cpu(), memory(), trap), control) : raw_stop(cpu(), word(), trap);
   }
   ++system_calls_;
   if (process_) return after(process_->system_call(cpu(), memory()), control);
   const auto immediate = static_cast<u32>(cpu().fault_address);
   if (control.system_call && control.system_call(index, immediate)) return std::nullopt;
-  return stop_at(cpu(), memory(), StopReason::kSystemCall);
+  return stop_at(cpu(), word(), StopReason::kSystemCall);
 }
 
 Stop CpuLane::run_to_stop(u64 budget, unsigned index, RunControl& control) {
@@ -74,11 +76,11 @@ Stop CpuLane::run_to_stop(u64 budget, unsigned index, RunControl& control) {
         device_.engine().run(cpu(), std::min(left, deadline), control.cancel, &control.progress.instructions);
     instructions_ += outcome.retired;
     left -= outcome.retired;
-    if (outcome.cancelled) return stop_at(cpu(), memory(), StopReason::kCancelled);
+    if (outcome.cancelled) return stop_at(cpu(), word(), StopReason::kCancelled);
     if (outcome.trap != Trap::kNone) {
       if (auto stop = serve(outcome.trap, index, control)) return *stop;
     }
-    if (left == 0) return stop_at(cpu(), memory(), StopReason::kBudget);
+    if (left == 0) return stop_at(cpu(), word(), StopReason::kBudget);
   }
 }
 

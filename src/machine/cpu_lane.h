@@ -38,6 +38,7 @@ class CpuLane {
   std::optional<Stop> serve(Trap trap, unsigned index, RunControl& control);
   std::optional<Stop> after(const linux_abi::Outcome& outcome, RunControl& control);
   u64 until_deadline() const;
+  u32 word();  // at pc
 
   const Dispatching& dispatching_;
   device::cpu::Lane device_;

@@ -284,28 +284,21 @@ lanes::Outcome CudaBackend::call_hook(const Call& call, Cpu& cpu, memory::GuestM
 
 Stop CudaBackend::stop_of(unsigned number, Lane& lane, const lanes::JobEnd& end, LaneProcesses& processes) {
   constexpr int kKill = 9;
-  // Each look into a lane's memory is a visit to the GPU: with very many lanes the word at pc is left out.
-  constexpr std::size_t kFew = 256;
-  static const memory::AddressSpace kNothing(memory::kPageSize);
-  const memory::GuestMemory* found = &kNothing;
-  const memory::GuestMemory* own = common_ ? common_memory_.get() : lane.memory.get();
-  if (own && lanes_.size() <= kFew) found = own;
-  const memory::GuestMemory& memory = *found;
+  const auto stop_here = [&](StopReason reason) { return stop_at(lane.cpu, end.word, reason); };
   Stop stop;
   switch (end.stop.kind) {
-    case lanes::StopKind::kBudget: return stop_at(lane.cpu, memory, StopReason::kBudget);
-    case lanes::StopKind::kCancelled: return stop_at(lane.cpu, memory, StopReason::kCancelled);
+    case lanes::StopKind::kBudget: return stop_here(StopReason::kBudget);
+    case lanes::StopKind::kCancelled: return stop_here(StopReason::kCancelled);
     case lanes::StopKind::kTrap:
-      return end.stop.trap == Trap::kSystemCall ? stop_at(lane.cpu, memory, StopReason::kSystemCall)
-                                                : raw_stop(lane.cpu, memory, end.stop.trap);
+      return end.stop.trap == Trap::kSystemCall ? stop_here(StopReason::kSystemCall)
+                                                : raw_stop(lane.cpu, end.word, end.stop.trap);
     case lanes::StopKind::kExit:
-      stop.reason = StopReason::kExit;
-      stop.pc = lane.cpu.pc;
+      stop = stop_here(StopReason::kExit);
       stop.exit_status = end.stop.code;
       break;
     case lanes::StopKind::kSignal:
     case lanes::StopKind::kDeadlock:
-      stop = stop_at(lane.cpu, memory, StopReason::kSignal);
+      stop = stop_here(StopReason::kSignal);
       stop.signal = end.stop.kind == lanes::StopKind::kDeadlock ? kKill : end.stop.code;
       stop.message = processes.message(number);
       break;

@@ -56,7 +56,7 @@ class CudaBackend final : public Backend {
   Result<void> place_lanes(const std::atomic<bool>& cancel);
   Result<void> translate_beginnings(unsigned first, std::size_t count, const std::atomic<bool>& cancel);
   Result<void> try_run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control);
-  Stop stop_of(unsigned number, Lane& lane, const device::lanes::JobEnd& end, LaneProcesses& processes);
+  static Stop stop_of(unsigned number, Lane& lane, const device::lanes::JobEnd& end, LaneProcesses& processes);
   device::lanes::Outcome call_hook(const device::cuda::Call& call, Cpu& cpu, memory::GuestMemory& memory,
                                    RunControl& control);
   void count(const device::lanes::JobEnd& end);

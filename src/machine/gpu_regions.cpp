@@ -230,8 +230,8 @@ Result<void> GpuRegions::take() {
     const auto& code = codes_[head.code];
     const u64 index = (head.address - code.start) / sizeof(u32);
     if (head.address < code.start || index >= code.words.size() || head.entry != code.entry + index) continue;
-    regions.push_back(
-        {head.region, code.start, static_cast<u32>(code.words.size()), head.entry, head.from, head.until, head.way_in});
+    regions.push_back({head.region, code.start, static_cast<u32>(code.words.size()), head.entry, head.from, head.until,
+                       head.way_in, head.most});
   }
   return target_->take(linked_, regions);
 }
@@ -299,9 +299,12 @@ Result<void> GpuRegions::make(const std::atomic<bool>* cancel) {
 }
 
 GpuRegions::Made GpuRegions::compile(translator::GpuTranslator& translator, RegionTarget& target) {
-  Made made{{}, Error{"the translator failed"}};
+  Made made{{}, Error{}};
   made.translation = timed(made.seconds, [&] { return translator.translate(target.kind()); });
-  if (made.translation.ptx.empty()) return made;
+  if (made.translation.ptx.empty()) {
+    made.image = Error{made.translation.error};
+    return made;
+  }
   keep_text(made.translation.ptx);
   made.image = timed(made.link_seconds, [&] { return target.link(made.translation.ptx); });
   return made;

@@ -25,16 +25,21 @@ StopReason raw_reason(Trap trap) {
 
 }  // namespace
 
-Stop stop_at(const Cpu& cpu, const memory::GuestMemory& memory, StopReason reason) {
+u32 word_at(const Cpu& cpu, const memory::GuestMemory& memory) {
+  u32 word = 0;
+  return memory.peek(cpu.pc, &word, sizeof(word)) ? word : 0;
+}
+
+Stop stop_at(const Cpu& cpu, u32 word, StopReason reason) {
   Stop stop;
   stop.reason = reason;
   stop.pc = cpu.pc;
-  if (!memory.peek(stop.pc, &stop.word, sizeof(stop.word))) stop.word = 0;
+  stop.word = word;
   return stop;
 }
 
-Stop raw_stop(const Cpu& cpu, const memory::GuestMemory& memory, Trap trap) {
-  Stop stop = stop_at(cpu, memory, raw_reason(trap));
+Stop raw_stop(const Cpu& cpu, u32 word, Trap trap) {
+  Stop stop = stop_at(cpu, word, raw_reason(trap));
   if (stop.reason == StopReason::kUndefined) return stop;
   stop.address = cpu.fault_address;
   if (stop.reason == StopReason::kFault) {
@@ -49,8 +54,9 @@ std::optional<Stop> process_stop(const Cpu& cpu, const memory::GuestMemory& memo
   using Kind = linux_abi::Outcome::Kind;
   constexpr int kKill = 9;
   if (outcome.kind == Kind::kContinue) return std::nullopt;
-  if (outcome.kind == Kind::kCancelled) return stop_at(cpu, memory, StopReason::kCancelled);
-  Stop stop = stop_at(cpu, memory, outcome.kind == Kind::kExit ? StopReason::kExit : StopReason::kSignal);
+  const u32 word = word_at(cpu, memory);
+  if (outcome.kind == Kind::kCancelled) return stop_at(cpu, word, StopReason::kCancelled);
+  Stop stop = stop_at(cpu, word, outcome.kind == Kind::kExit ? StopReason::kExit : StopReason::kSignal);
   stop.message = process.message();
   if (outcome.kind == Kind::kExit) {
     stop.exit_status = outcome.code;

@@ -10,10 +10,13 @@
 
 namespace kvrm {
 
-Stop stop_at(const Cpu& cpu, const memory::GuestMemory& memory, StopReason reason);
+// What is at pc; 0 if nothing is mapped there.
+u32 word_at(const Cpu& cpu, const memory::GuestMemory& memory);
+
+Stop stop_at(const Cpu& cpu, u32 word, StopReason reason);
 
 // A trap that ends the run of a raw machine: everything but a system call.
-Stop raw_stop(const Cpu& cpu, const memory::GuestMemory& memory, Trap trap);
+Stop raw_stop(const Cpu& cpu, u32 word, Trap trap);
 
 // No value: the program goes on.
 std::optional<Stop> process_stop(const Cpu& cpu, const memory::GuestMemory& memory, const linux_abi::Process& process,

@@ -17,6 +17,7 @@ constexpr u32 kPartForAWayOut = 4;  // of what a region may hold, one in so many
 constexpr u32 kMostWaysIn = 24;  // of a region
 constexpr u32 kFewestWords = 8;  // of a region for a way out: a call costs as much as a few instructions
 constexpr u32 kLargeShare = 100;  // so many to one, for ways out: there are many of them
+constexpr u32 kMostSlow = 512;  // instructions at a time that may take long: a few milliseconds at worst
 constexpr u32 kLookAhead = 32;  // words of a block in which a finding shows that it runs
 
 PlanLimits part(const GpuLimits& limits, u32 of) {
@@ -29,6 +30,20 @@ PlanLimits joined(const GpuLimits& limits) {
 
 bool holds(const PlanBlock& block, u64 address) {
   return address >= block.address && address < block.address + block.words.size() * kWordBytes;
+}
+
+// Vectors element by element, and floating point that is not left to the GPU's: microseconds.
+bool may_take_long(isa::Row row) {
+  using isa::Group;
+  switch (const Group group = isa::facts(row).group) {
+    case Group::kFloatConditionalSelect:
+    case Group::kFloatImmediate:
+    case Group::kSimdCopy:
+    case Group::kSimdExtract:
+    case Group::kSimdModifiedImmediate:
+    case Group::kSimdPermute: return false;
+    default: return group >= Group::kFloatDataProcessing1Source;  // all that follow are of this kind
+  }
 }
 
 // Whether the first block can be reached from a block.
@@ -278,11 +293,14 @@ void GpuChoice::put(u32 region, const SharedCode& code, u32 number, Plan plan) {
     }
     far += block.far.size();
   }
+  const bool takes_long = std::ranges::any_of(
+      plan.blocks, [](const PlanBlock& block) { return std::ranges::any_of(block.rows, may_take_long); });
   for (GpuHead& head : heads_) {
     if (head.region != region) continue;
     head.from = static_cast<u32>((plan.from() - code.start) / kWordBytes);
     head.until = static_cast<u32>((plan.until() - code.start) / kWordBytes);
     head.region_words = plan.words;
+    head.most = takes_long ? kMostSlow + plan.words : interpreter::LaneRegion::kNoLimit;
   }
   char name[80];
   std::snprintf(name, sizeof name, "kvrm_region_%u_%llx_%u_%zu_%zu", number, plan.blocks.front().address, plan.words,

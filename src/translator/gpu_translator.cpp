@@ -11,8 +11,7 @@ namespace {
 
 class RealGpuTranslator final : public GpuTranslator {
  public:
-  RealGpuTranslator(std::unique_ptr<GpuCompiler> compiler, const GpuLimits& limits)
-      : compiler_(std::move(compiler)), choice_(limits) {}
+  explicit RealGpuTranslator(const GpuLimits& limits) : choice_(limits) {}
 
   bool choose(std::span<const SharedCode> codes, std::span<const u32> heat, bool usual_float) override {
     return choice_.choose(codes, heat, usual_float);
@@ -24,15 +23,20 @@ class RealGpuTranslator final : public GpuTranslator {
   }
 
   GpuTranslation translate(LaneKind kind) override {
+    GpuTranslation made;
+    made.error = "the translator failed";
+    if (!compiler_) compiler_ = GpuCompiler::create(made.error);
+    if (!compiler_) return made;
     GpuCode code = compiler_->compile(choice_.regions(), kind);
-    if (code.ptx.empty() || std::ranges::none_of(code.made, std::identity{})) return {};
-    GpuTranslation made{std::move(code.ptx), choice_.heads(), 0};
+    if (code.ptx.empty() || std::ranges::none_of(code.made, std::identity{})) return made;
+    made.ptx = std::move(code.ptx);
+    made.heads = choice_.heads();
     for (std::size_t i = 0; i < code.made.size(); ++i) made.words += code.made[i] ? choice_.regions()[i].plan.words : 0;
     return made;
   }
 
  private:
-  std::unique_ptr<GpuCompiler> compiler_;
+  std::unique_ptr<GpuCompiler> compiler_;  // null until something is to be made: it takes milliseconds
   GpuChoice choice_;
 };
 
@@ -40,10 +44,8 @@ class RealGpuTranslator final : public GpuTranslator {
 
 bool GpuTranslator::is_there(std::string&) { return true; }
 
-std::unique_ptr<GpuTranslator> GpuTranslator::create(const GpuLimits& limits, std::string& error) {
-  auto compiler = GpuCompiler::create(error);
-  if (!compiler) return nullptr;
-  return std::make_unique<RealGpuTranslator>(std::move(compiler), limits);
+std::unique_ptr<GpuTranslator> GpuTranslator::create(const GpuLimits& limits, std::string&) {
+  return std::make_unique<RealGpuTranslator>(limits);
 }
 
 }  // namespace kvrm::translator

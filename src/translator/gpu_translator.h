@@ -34,13 +34,14 @@ struct GpuHead {
   u32 from, until;  // words of the SharedCode: the region's code lies in between
   u32 region, way_in;
   u32 region_words;  // that the region holds
-  u32 spare;
+  u32 most;          // instructions at a time (interpreter/lane_region.h)
 };
 
 struct GpuTranslation {
   std::string ptx;              // with a table of functions, kvrm_regions, one for each region; some may be null
   std::vector<GpuHead> heads;
   u64 words = 0;                // of guest code, with repetitions
+  std::string error;            // why there is no ptx
 };
 
 class GpuTranslator {
@@ -58,7 +59,7 @@ class GpuTranslator {
   // For a new one: takes what was chosen before, `heat` being that of all choices together.
   virtual void resume(std::span<const SharedCode> codes, std::span<const u32> heat, std::span<const GpuHead> heads,
                       bool usual_float) = 0;
-  // What has been chosen so far. Empty if it failed.
+  // What has been chosen so far.
   virtual GpuTranslation translate(LaneKind kind) = 0;
 };
 

@@ -213,7 +213,7 @@ TEST(CommonLanes, OneWaitsForTheOther) {
 
 // In launches too short for everybody to lead: who was passed over in one is not forgotten in the next.
 TEST(CommonLanes, NobodyStarvesInShortLaunches) {
-  constexpr u32 kPauses = 2000;
+  constexpr u32 kPauses = 5000;
   for (const Shape& shape : kShapes) {
     SCOPED_TRACE(name_of(shape));
     CommonDevice device(shape, {kListen, kTell});

@@ -105,16 +105,38 @@ TEST(News, ProgressIsToldNowAndThen) {
   EXPECT_EQ(device.progress(0), device.end(0).retired);
 }
 
+// In a turn that would take as long as everything the lanes do, they hear that the launch is to end after some hundred
+// instructions that the loop leaves to others; and where they do not need those, at the end of the turn.
+TEST(News, SlowInstructionsDoNotKeepTheHostWaiting) {
+  constexpr u32 kUqshl = 0x6e224c20, kBudget = 100000;
+  for (const bool slow : {false, true}) {
+    SimulatedDevice device({.group_shift = 2, .groups = 2});
+    cuda::StartSet starts;
+    const u32 start = add_words(starts, {slow ? kUqshl : movz(1, 1), b(-1)});
+    device.place(starts, std::vector<SimulatedDevice::Job>(8, {start, {}}));
+    u64 before = 0;
+    device.run({.budget = kBudget,
+                .turn = kBudget,
+                .orders = std::vector(8, lanes::Order::kBegin),
+                .pauses = 1,
+                .paused = [&] { before = device.progress(0); }});
+    // Every other one is a branch.
+    EXPECT_EQ(before, slow ? 2 * lanes::kPatience / lanes::kSlowStep - 1 : u64{kBudget});
+    for (u32 i = 0; i < 8; ++i) EXPECT_EQ(device.end(i).retired, kBudget) << i;
+  }
+}
+
 // Cancelled between two launches: no other job begins, whether the lane's own ends before it looks, or ended with the
 // launch before.
 TEST(News, NoJobBeginsOnceCancelled) {
+  constexpr u32 kLong = 10 * kTurn;  // what a job does once, at its end, does not matter
   const auto run = [](u32 jobs_before, bool cancel) {
     SimulatedDevice device({.group_shift = 1, .groups = 2});
     cuda::StartSet starts;
-    const u32 start = add_words(starts, {movz(1, kTurn * 3 / 4), subs_imm(1, 1, 1), b_ne(-1), hlt(0)});  // 1.5 turns
+    const u32 start = add_words(starts, {movz(1, kLong * 3 / 4), subs_imm(1, 1, 1), b_ne(-1), hlt(0)});  // 1.5 turns
     device.place(starts, std::vector<SimulatedDevice::Job>(12, {start, {}}));
     const std::atomic<u64> clock = 0;
-    const u32 launches = device.run({.turn = jobs_before * kTurn,
+    const u32 launches = device.run({.turn = jobs_before * kLong,
                                      .pauses = 1,
                                      .paused =
                                          [&] {

@@ -169,7 +169,9 @@ class SimulatedDevice {
       const u64 until = region.until != 0 ? region.until : region.head + region.words.size() * 4;
       region_list_.push_back({reinterpret_cast<u64>(&region), code.start, u32(code.words.size()),
                               u32(code.offset / 4) + index(region.head), index(std::min(region.head, region.from)),
-                              index(until), region.way_in});
+                              index(until), region.way_in,
+                              index(region.head) % 2 == 0 ? interpreter::LaneRegion::kNoLimit
+                                                          : 2048 + static_cast<u32>(region.words.size())});
     }
     heat_.assign(image_bytes_ / 4 * interpreter::kNotedParts, 0);
     describe();

@@ -159,6 +159,7 @@ class WarpOfLane {
     static std::atomic<u64> seconds = 0;
     return ++seconds * 1'000'000'000;
   }
+  u64 cycles() const { return nanoseconds(); }
 
  private:
   SimulatedWarp& warp_;

@@ -362,6 +362,8 @@ TEST(Lanes, StartedAndCancelledAHundredTimes) {
       machine->start();
       const std::uint64_t wanted = seen + 100000;
       while (machine->poll().instructions < wanted) std::this_thread::yield();
+      // At each of a hundred moments once: in launches, between them, while code is compiled or taken.
+      std::this_thread::sleep_for(std::chrono::milliseconds((machines * 10 + cycle) * 37 % 110));
       const auto begin = Clock::now();
       machine->cancel();
       for (const Stop& stop : machine->wait()) ASSERT_EQ(stop.reason, StopReason::kCancelled) << stop.message;
@@ -379,6 +381,50 @@ TEST(Lanes, StartedAndCancelledAHundredTimes) {
   }
   EXPECT_EQ(free_memory(), before) << "a machine keeps memory";
   std::printf("cancel to rest: %.2f ms at most, %.2f ms on average\n", most, sum / 110);
+}
+
+// Vector instructions that the loop for very many lanes leaves to others, in code of all lanes and in each lane's own,
+// at one place or at many.
+TEST(Lanes, CancelledWhateverTheyRun) {
+  struct Code {
+    const char* name;
+    std::uint32_t word;
+  };
+  for (const Code& code : {Code{"add", 0x91000421}, {"uqshl", 0x6e224c20}, {"ld4", 0x4c400000}, {"fdiv", 0x6e22fc20}}) {
+    Words words(100, code.word);
+    words.push_back(b(-100));
+    for (const unsigned per_warp : {1u, 32u}) {
+      if (!on_gpu() && per_warp != 1) continue;
+      for (const bool own : {false, true}) {
+        ::setenv("KVRM_LANES_PER_WARP", std::to_string(per_warp).c_str(), 1);
+        auto machine = Machine::create(device_options(64));
+        ASSERT_TRUE(machine.ok()) << machine.error().message;
+        if (!own) ASSERT_TRUE(machine->load_code(bytes_of(words), kCode));
+        for (unsigned lane = 0; lane < machine->lanes(); ++lane) {
+          if (own) ASSERT_TRUE(machine->load(bytes_of(words), kCode, lane));
+          ASSERT_TRUE(machine->map(kData, kDataBytes, kProtectRead | kProtectWrite, lane));
+          machine->set_pc(kCode + lane % 4 * 60, lane);
+          machine->set_x(0, kData, lane);
+        }
+        double most = 0;
+        for (unsigned cycle = 0; cycle < 10; ++cycle) {
+          machine->start();
+          for (const auto before = machine->poll().instructions; machine->poll().instructions == before;)
+            std::this_thread::yield();
+          std::this_thread::sleep_for(std::chrono::milliseconds(cycle * 7));
+          const auto begin = Clock::now();
+          machine->cancel();
+          for (const Stop& stop : machine->wait()) {
+            ASSERT_EQ(stop.reason, StopReason::kCancelled) << stop.message;
+            EXPECT_EQ(stop.word, words[(stop.pc - kCode) / 4]);
+          }
+          most = std::max(most, Milliseconds(Clock::now() - begin).count());
+        }
+        std::printf("%-5s %s, %u lanes a warp: cancel to rest: %.2f ms at most\n", code.name,
+                    own ? "own code" : "common code", per_warp, most);
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -79,6 +79,7 @@ class Choosing {
     return regions;
   }
   const GpuRegion& region(u32 number) const { return choice_.regions().at(number); }
+  u32 most_at_a_time() const { return choice_.heads().front().most; }
   u32 words_of(u32 number) const { return region(number).plan.words; }
 
  private:
@@ -97,6 +98,19 @@ TEST(ChoiceOfHeads, ALoopBeginsAtItsHead) {
     EXPECT_EQ(choosing.heads(), Indexes{1}) << place;
     EXPECT_EQ(choosing.words_of(0), 4u) << place;
     EXPECT_EQ(choosing.region(0).plan.blocks.front().address, kCode + 4);
+  }
+}
+
+// A division may take microseconds, and so may 16 elements one by one; moving vectors does not.
+TEST(ChoiceOfHeads, SlowInstructionsAreGivenFewAtATime) {
+  constexpr u32 kFdiv = 0x6e22fc20, kUqshl = 0x6e224c20, kDup = 0x4e080c20, kLdrVector = 0x3dc00000;
+  for (const u32 word : {kFdiv, kUqshl, kDup, kLdrVector}) {
+    Words words = kLoop;
+    words[2] = word;
+    Choosing choosing(words);
+    EXPECT_TRUE(choosing.found(1).choose());
+    const bool is_slow = word == kFdiv || word == kUqshl;
+    EXPECT_EQ(choosing.most_at_a_time(), is_slow ? 512u + 4u : interpreter::LaneRegion::kNoLimit) << std::hex << word;
   }
 }
 

@@ -59,6 +59,7 @@ class GpuWarp {
   KVRM_INLINE u32 reduce_min(u32 value) const { return alone() ? value : warp::reduce_min(mask_, value); }
   KVRM_INLINE void pause() const { sync::pause(200); }
   KVRM_INLINE kvrm::u64 nanoseconds() const { return warp::nanoseconds(); }
+  KVRM_INLINE kvrm::u64 cycles() const { return warp::cycles(); }
 
  private:
   KVRM_INLINE bool alone() const { return mask_ == 1; }

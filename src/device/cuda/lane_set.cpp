@@ -325,7 +325,8 @@ Result<void> LaneSet::take_regions(GpuPointer gpu, std::span<const Region> regio
   for (const Region& region : regions) {
     const u64 code = region.function < gpu->regions.size() ? gpu->regions[region.function] : 0;
     if (code != 0)
-      list.push_back({code, region.start, region.words, region.entry, region.from, region.until, region.way_in});
+      list.push_back(
+          {code, region.start, region.words, region.entry, region.from, region.until, region.way_in, region.most});
   }
   if (auto done = put(regions_, list, "the translated regions"); !done) return done;
   region_count_ = static_cast<u32>(list.size());
@@ -405,35 +406,42 @@ void LaneSet::ask(lanes::Control what) {
 }
 
 void LaneSet::pass_on_cancel(const Hooks& hooks, Service& service, Seen& seen) {
-  if (seen.cancelled || !hooks.cancel || !hooks.cancel->load(std::memory_order_relaxed)) return;
+  if (seen.cancelled || !hooks.is_cancelled()) return;
   seen.cancelled = true;
   service.cancel();
   ask(lanes::kCancel);
 }
 
+u64 LaneSet::instructions_so_far() const {
+  u64 instructions = 0;
+  for (u32 i = 0; i < padded_lanes_; ++i) {
+    instructions += sync::load<sync::kRelaxed, sync::kSystem>(progress_.as<u64>() + i);
+  }
+  return instructions;
+}
+
 // While the kernel runs.
 Result<void> LaneSet::watch(const Hooks& hooks, Service& service, std::chrono::milliseconds slice, Seen& seen) {
   using namespace std::chrono_literals;
+  using Clock = std::chrono::steady_clock;
   auto wait = 20us;
-  const auto begin = std::chrono::steady_clock::now();
-  auto next_look = begin;
+  const auto begin = Clock::now();
+  auto next_look = begin, next_collection = begin;
   for (;;) {
     auto done = stream_.wait_for(wait);
     if (!done) return done.error();
     drain_output();
     pass_on_cancel(hooks, service, seen);
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = Clock::now();
     if (slice.count() != 0 && now - begin >= slice) ask(lanes::kPause);
-    if (*done || now >= next_look) {
-      next_look = now + 25ms;
-      u64 instructions = 0;
-      for (u32 i = 0; i < padded_lanes_; ++i) {
-        instructions += sync::load<sync::kRelaxed, sync::kSystem>(progress_.as<u64>() + i);
-      }
-      if (hooks.progress) hooks.progress(instructions);
-      if (hooks.finished) {
-        if (auto collected = collect_ends(hooks, seen, *done && *unfinished_word() == 0); !collected) return collected;
-      }
+    if (hooks.progress && (*done || now >= next_look)) {
+      hooks.progress(instructions_so_far());
+      // With very many lanes it takes a while.
+      next_look = now + std::max<Clock::duration>(5ms, 20 * (Clock::now() - now));
+    }
+    if (hooks.finished && (*done || now >= next_collection)) {
+      next_collection = now + 25ms;
+      if (auto collected = collect_ends(hooks, seen, *done && *unfinished_word() == 0); !collected) return collected;
     }
     if (*done) return {};
     wait = std::min<std::chrono::microseconds>(wait * 2, 500us);
@@ -491,7 +499,7 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
     if (!ran || *unfinished_word() == 0) break;
     *control_word() &= ~u32{lanes::kPause};
     // Who has cancelled does not wait for a translation.
-    if (hooks.paused && !(hooks.cancel && hooks.cancel->load(std::memory_order_relaxed))) {
+    if (hooks.paused && !hooks.is_cancelled()) {
       auto next = hooks.paused();
       ran = next ? Result<void>() : next.error();
       if (!ran) break;

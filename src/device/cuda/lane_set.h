@@ -61,6 +61,7 @@ class LaneSet {
     std::function<void(std::span<const u32>)> finished;  // numbers of jobs whose ends can be read
     std::function<void(u64)> progress;                   // instructions of this launch so far
     const std::atomic<bool>* cancel = nullptr;
+    bool is_cancelled() const { return cancel && cancel->load(std::memory_order_relaxed); }
     // A slice is over and not all lanes have stopped: how the next one is to be.
     std::function<Result<Slice>()> paused;
   };
@@ -76,6 +77,7 @@ class LaneSet {
     u32 entry;  // of its head
     u32 from, until;  // where its code lies, in words of that
     u32 way_in;  // which of its heads this is
+    u32 most;  // instructions at a time (interpreter/lane_region.h)
   };
   Result<void> take_regions(GpuPointer gpu, std::span<const Region> regions);
   // How often lanes were found at each word of the images since the last time, then how often they stood there when
@@ -117,6 +119,7 @@ class LaneSet {
   Result<void> collect_ends(const Hooks& hooks, Seen& seen, bool all_ended);
   void pass_on_cancel(const Hooks& hooks, Service& service, Seen& seen);
   void ask(lanes::Control what);
+  u64 instructions_so_far() const;
   Result<void> watch(const Hooks& hooks, Service& service, std::chrono::milliseconds slice, Seen& seen);
   lanes::Launch describe() const;
   Result<void> tell(const lanes::Launch& launch);

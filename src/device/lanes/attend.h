@@ -83,6 +83,7 @@ class Attendant {
     end.private_pages = lane_.space.private_pages;
     end.output_end = lane_.output.end;
     copy_registers(cpu_, end.registers);
+    if (!memory_.peek(cpu_.pc, &end.word, sizeof(end.word))) end.word = 0;
   }
   // Reports a stopped lane's job, if it had one.
   KVRM_COLD inline void finish_job();

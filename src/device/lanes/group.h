@@ -144,11 +144,33 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   interpreter::CodeWindow window{0, 0, nullptr};
   u32 window_changes = ~lane.space.changes;
   u32 since_poll = 0;
+  u32 at_a_time = 0;  // instructions in regions that may be slow
   u32 step = lane.steps;
   u32 since_by_turns = lane.since_by_turns;  // instructions since a lane led that the rule did not choose
-  const auto asked_for = [&] { return warp.shuffle(lane.space.lane == 0 ? ask_for_all(warp, launch) : 0u, 0); };
+  u64 told_at = warp.nanoseconds(), asked_at = told_at;
+  u32 turn_shift = 0;
+  // What the host wants; and the first lane says how long turns are from now on.
+  const auto asked_for = [&] {
+    constexpr u32 kShiftAt = 8;
+    u32 answer = 0;
+    if (lane.space.lane == 0) {
+      const u64 now = warp.nanoseconds(), took = now - asked_at;
+      asked_at = now;
+      const bool shorter = took > kTooLong && !launch.heat && launch.turn >> turn_shift >= 2 * kLeastTurn;
+      const bool longer = took < kTooShort && turn_shift != 0;
+      answer = ask_for_all(warp, launch) | (turn_shift + shorter - longer) << kShiftAt;
+    }
+    answer = warp.shuffle(answer, 0);
+    turn_shift = answer >> kShiftAt;
+    return answer;
+  };
   bool cancelled = launch.resume && (asked_for() & kCancel) != 0;
-  u64 told_at = warp.nanoseconds();
+  const auto tell = [&](u32 ran) {
+    const u64 now = warp.nanoseconds();
+    if (now - told_at < kTellAfter) return;
+    told_at = now;
+    sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before + retired + ran);
+  };
   bool paused = false;
   bool out_of_jobs = launch.orders != nullptr;
 
@@ -193,22 +215,22 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
                             : reinterpret_cast<u64>(window.entries) + index * sizeof(interpreter::WordEntry);
       const Choice choice = choose(warp, status == Status::kRunning, runnable, place, index << 32 | window.words,
                                    cpu.x[kSpSlot], step, launch.meet != 0);
-      const u32 share = since_by_turns / kFairShare + 1;
-      const u32 most = choice.by_turns && share < launch.turn ? share : launch.turn;
+      const u32 share = since_by_turns / kFairShare + 1, usual = launch.turn >> turn_shift;
+      const u32 most = choice.by_turns && share < usual ? share : usual;
       u64 turn = left < most ? left : most;
       if (deadline > cpu.clock_ns && deadline - cpu.clock_ns < turn) turn = deadline - cpu.clock_ns;
       const u32 common_turn = warp.reduce_min(choice.mine ? static_cast<u32>(turn) : ~0u);
-      u32 ran = 0;
+      u32 ran = 0, slow = 0;
+      bool asked = false;
       if (choice.mine) {
         if (trap == Trap::kNone && common_turn != 0) {
           // What the loop cannot do is done here, and as long as the lanes stay together it goes on.
           const auto run = [&]<class Together>(const Together& together) {
             u32 at = static_cast<u32>(index);
             interpreter::WordEntry* code = window.entries;
+            u32 patience = kPatience;
             bool go_on = true;
             while (go_on) {
-              // In a region lanes may part; each has its own count then.
-              const u32 room = together.least(common_turn - ran);
               interpreter::TurnEnd end;
               bool over = false;
               const interpreter::LaneRegion* region = nullptr;
@@ -220,13 +242,26 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
                   code = launch.plain + (window.entries - launch.decoded);
                 }
               }
+              // In a region lanes may part; each has its own count then.
+              const bool may_be_slow = region && region->most != interpreter::LaneRegion::kNoLimit;
+              const u32 limit = !may_be_slow ? common_turn : region->most < at_a_time ? at_a_time : region->most;
+              const bool is_limited = limit < common_turn - ran;
+              const u32 room = together.least(is_limited ? limit : common_turn - ran);
               if (region) {
+                const u64 before = may_be_slow ? warp.cycles() : 0;
                 const interpreter::RegionEnd done = home.run_region(*region, room);
                 end = {done.trap, room - done.left};
+                if (may_be_slow) {
+                  const u32 took = static_cast<u32>((warp.cycles() - before) / kOrdinaryCycles) + 1;
+                  slow += took;
+                  at_a_time = end.retired * (2 * kPatience) / took;
+                }
+                // Or that was all it was given.
+                const bool is_left = !is_limited || done.left >= room / 2;
                 // What is left of the turn is too little for a round of it. The next turn is longer.
                 over = end.trap == Trap::kNone && end.retired == 0 && ran != 0;
                 if (launch.heat && lane.space.lane == choice.leader) {
-                  if (end.trap == Trap::kNone && end.retired != 0)
+                  if (end.trap == Trap::kNone && end.retired != 0 && is_left)
                     note_place(launch, window, cpu.pc, interpreter::Noted::kLeft);
                   if (end.trap == Trap::kNotHere) note_place(launch, window, cpu.pc, interpreter::Noted::kMissed);
                 }
@@ -242,6 +277,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
               ran += end.retired;
               cpu.clock_ns += end.retired;
               if (trap == Trap::kNotRecent) {
+                slow += kSlowStep;
                 const auto page = memory.resolve(cpu.fault_address, static_cast<Access>(cpu.fault_access));
                 const bool is_noted =
                     page.entry & memory::kEntryWatched && cpu.fault_access == static_cast<u32>(Access::kWrite);
@@ -265,6 +301,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
                 }
               }
               if (trap == Trap::kNotHere) {
+                slow += kSlowStep;
                 trap = interpreter::run_one(cpu, memory, window);
                 const u32 one = trap == Trap::kNone || trap == Trap::kSystemCall ? 1 : 0;
                 ran += one;
@@ -276,9 +313,14 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
                 (void)own_code.find(window);
                 code = window.entries;
               }
+              if (slow >= patience) {
+                patience = slow + kPatience;
+                tell(ran);
+                asked = (ask_for_all(warp, launch) & (launch.heat ? u32{kCancel} : ~0u)) != 0;
+              }
               const u64 distance = cpu.pc - window.start;
               at = static_cast<u32>(distance / 4);
-              go_on = together.agree(trap == Trap::kNone && !over && ran < common_turn &&
+              go_on = together.agree(trap == Trap::kNone && !over && ran < common_turn && !asked &&
                                          window_changes == lane.space.changes && distance < u64{window.words} * 4 &&
                                          distance % 4 == 0 && at - choice.from < choice.until - choice.from,
                                      at);
@@ -293,7 +335,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
           }
           retired += ran;
           left -= ran;
-          if (launch.heat && trap == Trap::kNone && lane.space.lane == choice.leader)
+          if (launch.heat && trap == Trap::kNone && !asked && lane.space.lane == choice.leader)
             note_place(launch, window, cpu.pc, interpreter::Noted::kFound);
         }
         if (trap != Trap::kNone) {
@@ -306,16 +348,14 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
         }
       }
       const u32 most_ran = ~warp.reduce_min(~ran);  // in a region each lane has its own count
-      since_poll += most_ran + 1;
+      const u32 waited = asked ? launch.turn : launch.heat ? 0 : slow;
+      since_poll += most_ran + ~warp.reduce_min(~waited) + 1;
       since_by_turns = choice.by_turns ? 0 : since_by_turns + most_ran;
     }
 
-    if (since_poll >= launch.turn) {
+    if (since_poll >= launch.turn >> turn_shift) {
       since_poll = 0;
-      if (const u64 now = warp.nanoseconds(); now - told_at >= kTellAfter) {
-        told_at = now;
-        sync::store<sync::kRelaxed, sync::kSystem>(progress, retired_before + retired);
-      }
+      tell(0);
       const u32 asked = asked_for();
       cancelled = (asked & kCancel) != 0;
       if (cancelled && status != Status::kStopped) with_attendant([&] { attendant.cancel(); });

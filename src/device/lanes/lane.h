@@ -119,6 +119,7 @@ struct JobEnd {
   u64 private_pages;
   u64 output_end;  // OutputProgress::end: the host has all of its output when it has read up to there
   WholeCpu registers;
+  u32 word;  // at pc; 0: nothing is mapped there
 };
 
 // What the host asks of all lanes while they run.
@@ -137,6 +138,18 @@ struct News {
 // Nanoseconds until somebody asks again, and until a lane tells again how far it has come.
 inline constexpr u64 kAskAfter = 500'000;
 inline constexpr u64 kTellAfter = 4'000'000;
+
+// Whoever cancels does not wait long, whatever lanes run. Turns that take longer than kTooLong nanoseconds become
+// shorter, down to kLeastTurn instructions, and longer again after one of less than kTooShort. Not in launches that
+// look where lanes are: where one is found must depend on nothing but how many instructions it has run, and those
+// launches are short anyway.
+inline constexpr u64 kTooLong = 2'000'000, kTooShort = 800'000;
+inline constexpr u32 kLeastTurn = 1024;
+// Some instructions take long: what the loop and regions leave to others, as long as kSlowStep ordinary ones, about,
+// and those of regions that may be slow, where the time is known, an ordinary one being kOrdinaryCycles. After
+// kPatience of this, a millisecond, a lane asks in the middle of its turn what the host wants, and such a region gets
+// as many at a time as took twice as long the last time.
+inline constexpr u32 kSlowStep = 32, kOrdinaryCycles = 256, kPatience = 8192;
 
 // Everything a kernel is told. Pointers are the device's.
 struct Launch {
