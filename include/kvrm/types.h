@@ -90,7 +90,7 @@ struct Stop {
   bool fault_is_write = false;  // kFault
   std::uint64_t address = 0;  // kFault: the address; kBreakpoint, kHalt: the immediate
   std::uint64_t pc = 0;  // where the lane stands
-  std::uint32_t word = 0;  // the word there; 0 if nothing is mapped
+  std::uint32_t word = 0;  // the word there when it came to rest; 0 if nothing is mapped
   std::uint64_t instructions = 0;  // retired by this run of the lane
   std::string message;  // one line for a person; may be empty
 };

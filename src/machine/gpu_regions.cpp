@@ -90,8 +90,8 @@ std::string key_of(const Dispatching& dispatching, const device::cuda::Gpu& gpu)
   add("registers", device::cuda::kernel_registers());
   add("compute", static_cast<u64>(gpu.context->properties().compute()));
   add("driver", static_cast<u64>(gpu.context->properties().driver_version));
-  for (const u32 limit :
-       {limits.blocks, limits.words, limits.calls, limits.regions, limits.regions_a_round, limits.smallest_share}) {
+  for (const u32 limit : {limits.blocks, limits.words, limits.calls, limits.regions, limits.regions_a_round,
+                          limits.at_a_time, limits.smallest_share}) {
     add("limit", limit);
   }
   add("dispatch", static_cast<u64>(dispatching.mode()));
@@ -179,10 +179,11 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
     return take();
   }
   // The driver does not take it. What to translate is known all the same.
-  if (!may_translate() || !restart()) {
+  if (!may_translate()) {
     code_ = {};
     return {};
   }
+  restart();
   return make(cancel);
 }
 
@@ -236,24 +237,18 @@ Result<void> GpuRegions::take() {
   return target_->take(linked_, regions);
 }
 
-// Gives the translator what is known already. False if there is no translator.
-bool GpuRegions::restart() {
-  if (translator_) return true;
-  std::string problem;
+// Gives the translator what is known already.
+void GpuRegions::restart() {
+  if (translator_) return;
   limits_.fewest = settings_.rounds.fewest;
   // Lanes that share a warp run the interpreter together, which costs each of them less.
   if (!target_->kind().alone) limits_.ways_out = 64;
-  translator_ = translator::GpuTranslator::create(limits_, problem);
-  if (!translator_) {
-    fail(problem);
-    return false;
-  }
+  translator_ = translator::GpuTranslator::create(limits_);
   heat_.assign(counts_, 0);
   for (const auto& place : code_.places) {
     if (place.entry < heat_.size()) heat_[place.entry] = place.heat;
   }
   if (!code_.heads.empty()) translator_->resume(codes_, heat_, code_.heads, code_.usual_float != 0);
-  return true;
 }
 
 Result<void> GpuRegions::expect(std::span<const u32> words, const std::atomic<bool>* cancel) {
@@ -270,7 +265,8 @@ Result<void> GpuRegions::expect(std::span<const u32> words, const std::atomic<bo
   if (!is_new) return {};
   constexpr u32 kAll = 1u << 20;
   if (!translator_) limits_.regions = limits_.regions_a_round = limits_.smallest_share = kAll;
-  if (!restart() || !translator_->choose(codes_, heat, false)) return {};
+  restart();
+  if (!translator_->choose(codes_, heat, false)) return {};
   if (auto made = make(cancel); !made) return made;
   // To join so many with a few more takes too long.
   if (regions_of(code_.heads) > translator::GpuLimits().regions) round_ = settings_.rounds.most;
@@ -282,7 +278,7 @@ Result<void> GpuRegions::look(const std::atomic<bool>* cancel) {
   if (!heat) return heat.error();
   auto usual_float = target_->usual_float();
   if (!usual_float) return usual_float.error();
-  if (!restart()) return {};
+  restart();
   heat_.resize(heat->size());
   for (std::size_t i = 0; i < heat->size(); ++i) heat_[i] = sum(heat_[i], (*heat)[i]);
   code_.usual_float = *usual_float;

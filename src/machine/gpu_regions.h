@@ -81,7 +81,7 @@ class GpuRegions {
   bool may_translate() const;
   bool is_over() const;
   Result<void> take();
-  bool restart();
+  void restart();
   // What compilers have made. Nothing is loaded onto the GPU by them: kernels may run there, and loading waits for
   // them.
   struct Made {

@@ -17,7 +17,6 @@ constexpr u32 kPartForAWayOut = 4;  // of what a region may hold, one in so many
 constexpr u32 kMostWaysIn = 24;  // of a region
 constexpr u32 kFewestWords = 8;  // of a region for a way out: a call costs as much as a few instructions
 constexpr u32 kLargeShare = 100;  // so many to one, for ways out: there are many of them
-constexpr u32 kMostSlow = 512;  // instructions at a time that may take long: a few milliseconds at worst
 constexpr u32 kLookAhead = 32;  // words of a block in which a finding shows that it runs
 
 PlanLimits part(const GpuLimits& limits, u32 of) {
@@ -300,7 +299,7 @@ void GpuChoice::put(u32 region, const SharedCode& code, u32 number, Plan plan) {
     head.from = static_cast<u32>((plan.from() - code.start) / kWordBytes);
     head.until = static_cast<u32>((plan.until() - code.start) / kWordBytes);
     head.region_words = plan.words;
-    head.most = takes_long ? kMostSlow + plan.words : interpreter::LaneRegion::kNoLimit;
+    head.most = takes_long ? limits_.at_a_time + plan.words : interpreter::LaneRegion::kNoLimit;
   }
   char name[80];
   std::snprintf(name, sizeof name, "kvrm_region_%u_%llx_%u_%zu_%zu", number, plan.blocks.front().address, plan.words,

@@ -44,7 +44,7 @@ class RealGpuTranslator final : public GpuTranslator {
 
 bool GpuTranslator::is_there(std::string&) { return true; }
 
-std::unique_ptr<GpuTranslator> GpuTranslator::create(const GpuLimits& limits, std::string&) {
+std::unique_ptr<GpuTranslator> GpuTranslator::create(const GpuLimits& limits) {
   return std::make_unique<RealGpuTranslator>(limits);
 }
 

@@ -23,6 +23,7 @@ struct GpuLimits {
   u32 blocks = 96, words = 256, calls = 3;  // of a region
   u32 regions = 96, regions_a_round = 12;
   u32 ways_out = 16;  // that cost as much as a finding: lanes go on in the interpreter for a while
+  u32 at_a_time = 512;  // instructions, where they may take long: a few milliseconds at worst
   u32 smallest_share = 500;  // a place with less than one in so many findings is not worth a region
 };
 
@@ -48,8 +49,8 @@ class GpuTranslator {
  public:
   // Whether this build has one, and why not.
   static bool is_there(std::string& error);
-  // Null, and why, if it cannot work.
-  static std::unique_ptr<GpuTranslator> create(const GpuLimits& limits, std::string& error);
+  // Null if it is not there.
+  static std::unique_ptr<GpuTranslator> create(const GpuLimits& limits);
   virtual ~GpuTranslator() = default;
 
   // Chooses heads, the hottest first; `heat` says for each word how often lanes were found there since the last choice,

@@ -409,14 +409,14 @@ TEST(Lanes, CancelledWhateverTheyRun) {
         double most = 0;
         for (unsigned cycle = 0; cycle < 10; ++cycle) {
           machine->start();
-          for (const auto before = machine->poll().instructions; machine->poll().instructions == before;)
-            std::this_thread::yield();
+          const auto before = machine->poll().instructions;
+          while (machine->is_running() && machine->poll().instructions == before) std::this_thread::yield();
           std::this_thread::sleep_for(std::chrono::milliseconds(cycle * 7));
           const auto begin = Clock::now();
           machine->cancel();
           for (const Stop& stop : machine->wait()) {
             ASSERT_EQ(stop.reason, StopReason::kCancelled) << stop.message;
-            EXPECT_EQ(stop.word, words[(stop.pc - kCode) / 4]);
+            EXPECT_EQ(stop.word, words.at((stop.pc - kCode) / 4));
           }
           most = std::max(most, Milliseconds(Clock::now() - begin).count());
         }

@@ -74,7 +74,7 @@ class RegionsOfAGpu : public testing::Test {
     std::string name = testing::TempDir() + "kvrm-gpu-regions-XXXXXX";
     folder_ = mkdtemp(name.data());
     std::string problem;
-    has_translator_ = translator::GpuTranslator::create({}, problem) != nullptr;
+    has_translator_ = translator::GpuTranslator::is_there(problem);
   }
   ~RegionsOfAGpu() override { fs::remove_all(folder_); }
   void SetUp() override {

@@ -141,8 +141,7 @@ inline constexpr u64 kTellAfter = 4'000'000;
 
 // Whoever cancels does not wait long, whatever lanes run. Turns that take longer than kTooLong nanoseconds become
 // shorter, down to kLeastTurn instructions, and longer again after one of less than kTooShort. Not in launches that
-// look where lanes are: where one is found must depend on nothing but how many instructions it has run, and those
-// launches are short anyway.
+// look where lanes are: where one is found is to depend on how many instructions it has run.
 inline constexpr u64 kTooLong = 2'000'000, kTooShort = 800'000;
 inline constexpr u32 kLeastTurn = 1024;
 // Some instructions take long: what the loop and regions leave to others, as long as kSlowStep ordinary ones, about,
