@@ -228,7 +228,7 @@ def parse():
     parser.add_argument("--seconds", type=float, default=4, help="about so long for a program in lockstep")
     parser.add_argument("--lane-counts", default=",".join(map(str, LANE_COUNTS)), help="for lockstep")
     parser.add_argument("--short-inputs", type=int, default=131_072)
-    parser.add_argument("--long-inputs", type=int, default=8_448)
+    parser.add_argument("--long-inputs", type=int, default=33_792)
     parser.add_argument("--fleet-lanes", type=int, default=0, help="lanes of a fleet; default: as many as kvrm chooses")
     parser.add_argument("--small", action="store_true", help="sizes for a trial on a CPU")
     options = parser.parse_args()

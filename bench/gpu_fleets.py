@@ -16,8 +16,8 @@ import time
 SHORT_TURNS = (10, 20)
 SHARED_LANES = 4096
 LONG_TURNS = (2800, 3400)
-# Inputs that QEMU runs, of all: enough for a second or more on every core.
-QEMU_INPUTS = {"short": 8192, "long": 512}
+# Inputs that QEMU runs, of all: enough for some seconds on every core.
+QEMU_INPUTS = {"short": 8192, "long": 2048}
 TEXT = 160  # characters
 
 

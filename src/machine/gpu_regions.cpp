@@ -248,7 +248,7 @@ void GpuRegions::restart() {
   for (const auto& place : code_.places) {
     if (place.entry < heat_.size()) heat_[place.entry] = place.heat;
   }
-  if (!code_.heads.empty()) translator_->resume(codes_, heat_, code_.heads, code_.usual_float != 0);
+  if (!code_.heads.empty()) translator_->resume(codes_, heat_, code_.heads, code_.stretches, code_.usual_float != 0);
 }
 
 Result<void> GpuRegions::expect(std::span<const u32> words, const std::atomic<bool>* cancel) {
@@ -317,6 +317,7 @@ bool GpuRegions::adopt(Made made) {
   }
   linked_ = *std::move(linked);
   code_.heads = std::move(made.translation.heads);
+  code_.stretches = std::move(made.translation.stretches);
   code_.words = made.translation.words;
   code_.image = *std::move(made.image);
   cached_ = 0;

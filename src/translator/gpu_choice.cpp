@@ -17,6 +17,7 @@ constexpr u32 kPartForAWayOut = 4;  // of what a region may hold, one in so many
 constexpr u32 kMostWaysIn = 24;  // of a region
 constexpr u32 kFewestWords = 8;  // of a region for a way out: a call costs as much as a few instructions
 constexpr u32 kLargeShare = 100;  // so many to one, for ways out: there are many of them
+constexpr u32 kGoodPart = 4, kAnyPart = 1024;  // one in so many words
 constexpr u32 kLookAhead = 32;  // words of a block in which a finding shows that it runs
 
 PlanLimits part(const GpuLimits& limits, u32 of) {
@@ -25,6 +26,16 @@ PlanLimits part(const GpuLimits& limits, u32 of) {
 
 PlanLimits joined(const GpuLimits& limits) {
   return {.blocks = limits.blocks * 2, .words = limits.words * 2, .once = true};
+}
+
+bool is_cut(const Plan& plan, const PlanLimits& limits) {
+  return plan.words >= limits.words || plan.blocks.size() >= limits.blocks;
+}
+
+void add_words(const Plan& plan, std::set<u64>& words) {
+  for (const PlanBlock& block : plan.blocks) {
+    for (u64 i = 0; i < block.words.size(); ++i) words.insert(block.address + i * kWordBytes);
+  }
 }
 
 bool holds(const PlanBlock& block, u64 address) {
@@ -103,7 +114,8 @@ bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> h
     if (place.is_way_out && place.weight * kLargeShare >= all) {
       const u64 head = codes[place.code].start + place.index * kWordBytes;
       Plan plan = plan_at(codes[place.code], {&head, 1}, part(limits_, kPartForAWayOut));
-      if (plan.words >= kFewestWords) make(codes[place.code], place.code, head, std::move(plan));
+      // Where lanes go from one region to another and back, one is better, if they have any code in common.
+      if (plan.words >= kFewestWords) make(codes[place.code], place.code, head, std::move(plan), kAnyPart);
     } else if (!place.is_way_out) {
       add(codes[place.code], place.code, place.index);
     }
@@ -112,7 +124,7 @@ bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> h
 }
 
 void GpuChoice::resume(std::span<const SharedCode> codes, std::span<const u32> heat, std::span<const GpuHead> heads,
-                       bool usual_float) {
+                       std::span<const GpuStretch> stretches, bool usual_float) {
   usual_float_ = usual_float;
   u64 all = 0;
   (void)take_in(codes, heat, all);
@@ -130,15 +142,20 @@ void GpuChoice::resume(std::span<const SharedCode> codes, std::span<const u32> h
     for (const GpuHead& head : known) {
       if (head.code == code && !known_.contains({code, head.address})) ways_in.push_back(head.address);
     }
-    const PlanLimits limits{
-        .blocks = joined(limits_).blocks, .words = std::max(1u, known.front().region_words), .once = true};
-    Plan plan = ways_in.empty() ? Plan() : plan_at(codes[code], ways_in, limits);
+    std::set<u64> within;
+    for (const GpuStretch& stretch : stretches) {
+      if (stretch.region != number) continue;
+      const u32 last = codes[code].entry + static_cast<u32>(codes[code].words.size());
+      for (u32 word = std::max(stretch.first, codes[code].entry); word < std::min(stretch.end, last); ++word)
+        within.insert(codes[code].start + (word - codes[code].entry) * kWordBytes);
+    }
+    Plan plan = ways_in.empty() ? Plan() : plan_at(codes[code], ways_in, joined(limits_), &within);
     if (plan.blocks.empty()) continue;
     const u32 region = static_cast<u32>(regions_.size());
     for (u32 i = 0; i < ways_in.size(); ++i) {
       const u32 entry = codes[code].entry + static_cast<u32>((ways_in[i] - codes[code].start) / kWordBytes);
       known_.emplace(Where{code, ways_in[i]}, region);
-      heads_.push_back({ways_in[i], code, entry, 0, 0, region, i, 0, 0});
+      heads_.push_back({ways_in[i], code, entry, 0, 0, region, i, 0});
     }
     regions_.push_back({});
     put(region, codes[code], code, std::move(plan));
@@ -164,7 +181,32 @@ void GpuChoice::mark_far(std::span<const SharedCode> codes, std::span<const u32>
   }
 }
 
-Plan GpuChoice::plan_at(const SharedCode& code, std::span<const u64> heads, const PlanLimits& limits) const {
+std::vector<GpuStretch> GpuChoice::stretches() const {
+  std::vector<GpuStretch> stretches;
+  for (const GpuHead& head : heads_) {
+    if (head.way_in != 0) continue;
+    const u64 start = head.address - (head.entry * kWordBytes);
+    for (const PlanBlock& block : regions_[head.region].plan.blocks) {
+      const u32 first = static_cast<u32>((block.address - start) / kWordBytes);
+      stretches.push_back({head.region, first, first + static_cast<u32>(block.words.size())});
+    }
+  }
+  return stretches;
+}
+
+// All that its code leads to. Where that is too much, or mostly in other regions, what the region holds, and more.
+Plan GpuChoice::joined_plan(const SharedCode& code, u32 number, std::span<const u64> heads, u32 region,
+                            const Plan& more) const {
+  const PlanLimits limits = joined(limits_);
+  Plan plan = plan_at(code, heads, limits);
+  if (!is_cut(plan, limits) && in_others(number, plan, region) * kGoodPart < plan.words) return plan;
+  std::set<u64> within;
+  for (const Plan* part : {&regions_[region].plan, &more}) add_words(*part, within);
+  return plan_at(code, heads, limits, &within);
+}
+
+Plan GpuChoice::plan_at(const SharedCode& code, std::span<const u64> heads, const PlanLimits& limits,
+                        const std::set<u64>* within) const {
   CodeView view;
   view.word = [&](u64 address) -> std::optional<u32> {
     const u64 at = (address - code.start) / kWordBytes;
@@ -172,6 +214,7 @@ Plan GpuChoice::plan_at(const SharedCode& code, std::span<const u64> heads, cons
   };
   // Code that never ran is left out: no lane was found between here and the next branch.
   view.follow = [&](u64 address) {
+    if (within && !within->contains(address)) return false;
     for (u64 at = (address - code.start) / kWordBytes, i = 0; i < kLookAhead && at < code.words.size(); ++at, ++i) {
       if (seen_[code.entry + at]) return true;
       if (isa::facts(isa::decode(code.words[at])).flow != isa::Flow::kNext) return false;
@@ -216,22 +259,20 @@ void GpuChoice::add(const SharedCode& code, u32 number, u32 index) {
     head = place;
     plan = plan_at(code, {&head, 1}, part(limits_, 1));
   }
-  make(code, number, head, std::move(plan));
+  make(code, number, head, std::move(plan), kGoodPart);
 }
 
-void GpuChoice::make(const SharedCode& code, u32 number, u64 head, Plan plan) {
+void GpuChoice::make(const SharedCode& code, u32 number, u64 head, Plan plan, u32 part) {
   if (plan.blocks.empty() || known_.contains({number, head})) return;
   const u32 entry = code.entry + static_cast<u32>((head - code.start) / kWordBytes);
   // The same code twice would be more than a multiprocessor's caches hold.
-  if (const auto region = most_alike(number, plan)) {
+  if (const auto region = most_alike(number, plan, part)) {
     std::vector<u64> heads = heads_of(*region);
     heads.push_back(head);
-    const PlanLimits limits = joined(limits_);
-    Plan both = heads.size() <= kMostWaysIn ? plan_at(code, heads, limits) : Plan();
-    if (!both.blocks.empty() && both.words < limits.words &&
-        both.words >= std::max(regions_[*region].plan.words, plan.words)) {
+    Plan both = heads.size() <= kMostWaysIn ? joined_plan(code, number, heads, *region, plan) : Plan();
+    if (!both.blocks.empty() && !is_cut(both, joined(limits_))) {
       known_.emplace(Where{number, head}, *region);
-      heads_.push_back({head, number, entry, 0, 0, *region, static_cast<u32>(heads.size() - 1), 0, 0});
+      heads_.push_back({head, number, entry, 0, 0, *region, static_cast<u32>(heads.size() - 1), 0});
       put(*region, code, number, std::move(both));
       grown_ = true;
       return;
@@ -239,13 +280,13 @@ void GpuChoice::make(const SharedCode& code, u32 number, u64 head, Plan plan) {
   }
   const u32 region = static_cast<u32>(regions_.size());
   known_.emplace(Where{number, head}, region);
-  heads_.push_back({head, number, entry, 0, 0, region, 0, 0, 0});
+  heads_.push_back({head, number, entry, 0, 0, region, 0, 0});
   regions_.push_back({});
   put(region, code, number, std::move(plan));
 }
 
-// The region that holds most of the plan's words, if that is a good part of them.
-std::optional<u32> GpuChoice::most_alike(u32 number, const Plan& plan) const {
+// How many of the plan's words regions hold.
+std::map<u32, u32> GpuChoice::shared_with(u32 number, const Plan& plan) const {
   std::map<u32, u32> shared;
   for (const PlanBlock& block : plan.blocks) {
     for (u32 i = 0; i < block.words.size(); ++i) {
@@ -253,9 +294,20 @@ std::optional<u32> GpuChoice::most_alike(u32 number, const Plan& plan) const {
       if (held != covered_.end()) ++shared[held->second.region];
     }
   }
+  return shared;
+}
+
+u32 GpuChoice::in_others(u32 number, const Plan& plan, u32 region) const {
+  u32 words = 0;
+  for (const auto& [other, shared] : shared_with(number, plan)) words += other != region ? shared : 0;
+  return words;
+}
+
+// The region that holds most of the plan's words, if that is one in `part` of them.
+std::optional<u32> GpuChoice::most_alike(u32 number, const Plan& plan, u32 part) const {
+  const std::map<u32, u32> shared = shared_with(number, plan);
   const auto most = std::ranges::max_element(shared, {}, [](const auto& count) { return count.second; });
-  constexpr u32 kGoodPart = 4;  // one in so many
-  return most != shared.end() && most->second * kGoodPart >= plan.words ? std::optional(most->first) : std::nullopt;
+  return most != shared.end() && most->second * part >= plan.words ? std::optional(most->first) : std::nullopt;
 }
 
 // In the order of its ways in.
@@ -271,7 +323,9 @@ std::vector<u64> GpuChoice::heads_of(u32 region) const {
 bool GpuChoice::grow(const SharedCode& code, u32 number, u64 head, u64 place) {
   const u32 region = known_.at({number, head});
   const std::vector<u64> heads = heads_of(region);
-  Plan plan = plan_at(code, heads, heads.size() > 1 ? joined(limits_) : part(limits_, 1));
+  Plan plan = heads.size() == 1
+                  ? plan_at(code, heads, part(limits_, 1))
+                  : joined_plan(code, number, heads, region, plan_at(code, {&place, 1}, part(limits_, 1)));
   if (plan.words <= regions_[region].plan.words) return false;
   const auto held = [&](const PlanBlock& block) { return holds(block, place); };
   if (std::ranges::none_of(plan.blocks, held)) return false;
@@ -298,7 +352,6 @@ void GpuChoice::put(u32 region, const SharedCode& code, u32 number, Plan plan) {
     if (head.region != region) continue;
     head.from = static_cast<u32>((plan.from() - code.start) / kWordBytes);
     head.until = static_cast<u32>((plan.until() - code.start) / kWordBytes);
-    head.region_words = plan.words;
     head.most = takes_long ? limits_.at_a_time + plan.words : interpreter::LaneRegion::kNoLimit;
   }
   char name[80];

@@ -28,9 +28,10 @@ class GpuChoice {
   bool choose(std::span<const SharedCode> codes, std::span<const u32> heat, bool usual_float);
   // As GpuTranslator::resume().
   void resume(std::span<const SharedCode> codes, std::span<const u32> heat, std::span<const GpuHead> heads,
-              bool usual_float);
+              std::span<const GpuStretch> stretches, bool usual_float);
   const std::vector<GpuRegion>& regions() const { return regions_; }
   const std::vector<GpuHead>& heads() const { return heads_; }
+  std::vector<GpuStretch> stretches() const;
 
  private:
   // Places worth a look, the hottest first; and that all have been seen.
@@ -40,12 +41,17 @@ class GpuChoice {
     bool is_way_out;
   };
   std::vector<Place> take_in(std::span<const SharedCode> codes, std::span<const u32> heat, u64& all);
-  Plan plan_at(const SharedCode& code, std::span<const u64> heads, const PlanLimits& limits) const;
+  // `within`: follows branches to these words only.
+  Plan plan_at(const SharedCode& code, std::span<const u64> heads, const PlanLimits& limits,
+               const std::set<u64>* within = nullptr) const;
+  Plan joined_plan(const SharedCode& code, u32 number, std::span<const u64> heads, u32 region, const Plan& more) const;
   u64 function_of(const SharedCode& code, u64 place) const;
   void add(const SharedCode& code, u32 number, u32 index);
   bool grow(const SharedCode& code, u32 number, u64 head, u64 place);
-  void make(const SharedCode& code, u32 number, u64 head, Plan plan);
-  std::optional<u32> most_alike(u32 number, const Plan& plan) const;
+  void make(const SharedCode& code, u32 number, u64 head, Plan plan, u32 part);
+  std::map<u32, u32> shared_with(u32 number, const Plan& plan) const;
+  u32 in_others(u32 number, const Plan& plan, u32 region) const;
+  std::optional<u32> most_alike(u32 number, const Plan& plan, u32 part) const;
   std::vector<u64> heads_of(u32 region) const;
   void put(u32 region, const SharedCode& code, u32 number, Plan plan);
   void mark_far(std::span<const SharedCode> codes, std::span<const u32> missed, u64 least);

@@ -32,10 +32,11 @@ std::optional<StoredGpuCode> GpuStore::find() const {
   if (!from.get(length) || !from.get(key, length) || std::string_view(key.data(), key.size()) != key_)
     return std::nullopt;
   StoredGpuCode code;
-  u64 heads = 0, places = 0, size = 0;
+  u64 heads = 0, stretches = 0, places = 0, size = 0;
   if (!from.get(code.words) || !from.get(code.rounds) || !from.get(code.usual_float) || !from.get(heads) ||
-      !from.get(code.heads, heads) || !from.get(places) || !from.get(code.places, places) || !from.get(size) ||
-      !from.get(code.image, size) || !from.done()) {
+      !from.get(code.heads, heads) || !from.get(stretches) || !from.get(code.stretches, stretches) ||
+      !from.get(places) || !from.get(code.places, places) || !from.get(size) || !from.get(code.image, size) ||
+      !from.done()) {
     return std::nullopt;
   }
   if (heads == 0 || size == 0) return std::nullopt;
@@ -51,6 +52,8 @@ bool GpuStore::store(const StoredGpuCode& code) const {
   to.put(code.usual_float);
   to.put(static_cast<u64>(code.heads.size()));
   to.put(code.heads.data(), code.heads.size() * sizeof(GpuHead));
+  to.put(static_cast<u64>(code.stretches.size()));
+  to.put(code.stretches.data(), code.stretches.size() * sizeof(GpuStretch));
   to.put(static_cast<u64>(code.places.size()));
   to.put(code.places.data(), code.places.size() * sizeof(StoredGpuCode::Place));
   to.put(static_cast<u64>(code.image.size()));

@@ -17,6 +17,7 @@ struct StoredGpuCode {
     u32 entry, heat;
   };
   std::vector<GpuHead> heads;  // with the numbers of regions in the image's table
+  std::vector<GpuStretch> stretches;
   std::vector<Place> places;   // all of them: they also say which code runs at all
   u32 usual_float = 0;         // as GpuTranslator::choose() was told
   u64 words = 0;               // of guest code, with repetitions

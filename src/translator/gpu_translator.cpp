@@ -18,8 +18,8 @@ class RealGpuTranslator final : public GpuTranslator {
   }
 
   void resume(std::span<const SharedCode> codes, std::span<const u32> heat, std::span<const GpuHead> heads,
-              bool usual_float) override {
-    choice_.resume(codes, heat, heads, usual_float);
+              std::span<const GpuStretch> stretches, bool usual_float) override {
+    choice_.resume(codes, heat, heads, stretches, usual_float);
   }
 
   GpuTranslation translate(LaneKind kind) override {
@@ -31,6 +31,7 @@ class RealGpuTranslator final : public GpuTranslator {
     if (code.ptx.empty() || std::ranges::none_of(code.made, std::identity{})) return made;
     made.ptx = std::move(code.ptx);
     made.heads = choice_.heads();
+    made.stretches = choice_.stretches();
     for (std::size_t i = 0; i < code.made.size(); ++i) made.words += code.made[i] ? choice_.regions()[i].plan.words : 0;
     return made;
   }

@@ -34,13 +34,18 @@ struct GpuHead {
   u32 entry;  // the word's number
   u32 from, until;  // words of the SharedCode: the region's code lies in between
   u32 region, way_in;
-  u32 region_words;  // that the region holds
   u32 most;          // instructions at a time (interpreter/lane_region.h)
+};
+
+// Code that a region holds, in words as SharedCode::entry counts them.
+struct GpuStretch {
+  u32 region, first, end;
 };
 
 struct GpuTranslation {
   std::string ptx;              // with a table of functions, kvrm_regions, one for each region; some may be null
   std::vector<GpuHead> heads;
+  std::vector<GpuStretch> stretches;
   u64 words = 0;                // of guest code, with repetitions
   std::string error;            // why there is no ptx
 };
@@ -59,7 +64,7 @@ class GpuTranslator {
   virtual bool choose(std::span<const SharedCode> codes, std::span<const u32> heat, bool usual_float) = 0;
   // For a new one: takes what was chosen before, `heat` being that of all choices together.
   virtual void resume(std::span<const SharedCode> codes, std::span<const u32> heat, std::span<const GpuHead> heads,
-                      bool usual_float) = 0;
+                      std::span<const GpuStretch> stretches, bool usual_float) = 0;
   // What has been chosen so far.
   virtual GpuTranslation translate(LaneKind kind) = 0;
 };

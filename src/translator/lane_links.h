@@ -94,6 +94,43 @@ KVRM_COLD u64 find_lone_page(SharedPages* shared, u64 address) {
 inline KVRM_COLD u64 load_across(u64 page, u64 offset) { return memory::detail::get_across(page, offset); }
 inline KVRM_COLD void store_halves(u64 page, u64 offset, u64 value) { memory::detail::put_halves(page, offset, value); }
 
+// Bits in which the words of an access differ from those of the page with a tag, or that make it no access to whole
+// words; in halves, since a GPU's registers are. What the page is not for counts as well if it is to be like that.
+constexpr bool fits_words(u32 size) { return size % 8 == 0 || (size & (size - 1)) == 0; }
+template <bool kWithForbidden>
+KVRM_INLINE u32 difference(u64 address, u32 size, u64 tag) {
+  const u32 checked = static_cast<u32>(memory::kPageMask) | (size < 8 ? size - 1 : 7);
+  const u32 low = static_cast<u32>(address), last = low + (size > 8 ? size - 8 : 0);
+  const u32 wanted = static_cast<u32>(tag);
+  const u32 differs = kWithForbidden ? ((low & checked) ^ wanted) | ((last & checked) ^ wanted)
+                                     : ((low ^ wanted) | (last ^ wanted)) & checked;
+  return differs | (static_cast<u32>(address >> 32) ^ static_cast<u32>(tag >> 32));
+}
+
+// Where the page is if it is one of the recent ones of a lane that is alone; both words at once.
+KVRM_INLINE memory::LaneTranslation recent_page(memory::KnownPages* pages, u64 address) {
+  const memory::LaneTranslation& slot = pages->recent_slot<true>(address);
+#if defined(__NVPTX__)
+  using Both = u64 __attribute__((vector_size(16)));
+  const Both found = *(const __attribute__((address_space(3))) Both*)&slot;
+  return {found[0], found[1]};
+#else
+  return slot;
+#endif
+}
+
+// The same for an access, where every access looks there: 0, or in which bits that page is another one, or not for it.
+// A function until a region has been put together: accesses that share their look are found by it (recent_pages.h).
+struct RecentPage {
+  u64 page;
+  u32 differs;
+};
+extern "C" inline __attribute__((noinline, pure)) RecentPage kvrm_recent_page(SharedPages* shared, u64 address,
+                                                                              u32 size, u32 forbidden) {
+  const memory::LaneTranslation found = recent_page((memory::KnownPages*)shared, address);
+  return {found.page, difference<false>(address, size, found.tag) | (static_cast<u32>(found.tag) & forbidden)};
+}
+
 // The memory of a lane inside a region: the page of the last access, the recent ones, and those that the lane knows. An
 // access to any other page, and most that do not fit into words, leave the region with the instruction not done. The
 // entries of recent pages are right as long as the map does not change, and nothing in a region changes it. Accesses to
@@ -200,38 +237,29 @@ struct LinkedLaneMemory {
     memory::detail::put_at<T>(byte(page, address), links->alone ? 0 : page & 7, value);
   }
 
-  // Bits in which the words of an access differ from those of the page with a tag, or that make it no access to whole
-  // words; in halves, since a GPU's registers are. What the page is not for counts as well if it is to be like that.
-  template <class T, bool kWithForbidden>
-  static KVRM_INLINE u32 difference(u64 address, u64 tag) {
-    constexpr u32 kSize = sizeof(T);
-    if constexpr (kSize % 8 != 0 && (kSize & (kSize - 1)) != 0) return 1;
-    constexpr u32 kPage = static_cast<u32>(memory::kPageMask), kChecked = kPage | (kSize < 8 ? kSize - 1 : 7);
-    const u32 low = static_cast<u32>(address), last = low + (kSize > 8 ? kSize - 8 : 0);
-    const u32 wanted = static_cast<u32>(tag);
-    const u32 differs = kWithForbidden ? ((low & kChecked) ^ wanted) | ((last & kChecked) ^ wanted)
-                                       : ((low ^ wanted) | (last ^ wanted)) & kChecked;
-    return differs | (static_cast<u32>(address >> 32) ^ static_cast<u32>(tag >> 32));
-  }
-
   // Whether an access can be done without a call, and in which page.
   template <class T, Access kAccess>
   KVRM_INLINE bool is_at_hand(u64 address, u64& page) const {
+    if (!fits_words(sizeof(T))) return false;
     if (links->forgets) {
-      const memory::LaneTranslation found = recent(address);
+      const RecentPage found =
+          kvrm_recent_page((SharedPages*)links->pages, address, sizeof(T), static_cast<u32>(forbidden<kAccess>()));
       page = found.page;
-      return is_for<T, kAccess>(address, found.tag);
+      return found.differs == 0;
     }
     page = links->page;
-    const u64 tag = kAccess == Access::kRead ? links->readable : links->writable;
-    return difference<T, true>(address, tag) == 0;
+    return difference<true>(address, sizeof(T), kAccess == Access::kRead ? links->readable : links->writable) == 0;
   }
   // The same for one of the recent pages of a lane that is alone, which has bits for all that it is not for.
+  template <Access kAccess>
+  KVRM_INLINE u64 forbidden() const {
+    const bool is_always = kAccess == Access::kRead && !links->common;
+    return is_always ? 0 : memory::forbidding(kAccess, links->common);
+  }
   template <class T, Access kAccess>
   KVRM_INLINE bool is_for(u64 address, u64 tag) const {
-    const bool is_always = kAccess == Access::kRead && !links->common;
-    const u64 forbidden = is_always ? 0 : memory::forbidding(kAccess, links->common);
-    return (difference<T, false>(address, tag) | static_cast<u32>(tag & forbidden)) == 0;
+    return fits_words(sizeof(T)) &&
+           (difference<false>(address, sizeof(T), tag) | static_cast<u32>(tag & forbidden<kAccess>())) == 0;
   }
 
   // With a call where it must be. The links remember the page, unless they forget.
@@ -244,7 +272,7 @@ struct LinkedLaneMemory {
     }
     const bool common = links->common;
     memory::LaneTranslation found{memory::kNoLanePage, 0};
-    if (links->in_place) found = recent(address);
+    if (links->in_place) found = recent_page(links->pages, address);
     if (!links->in_place || !is_for<T, kAccess>(address, found.tag)) {
       if (common) {
         found = links->alone ? find_page<sizeof(T), kAccess, true, true>(pages, address)
@@ -259,18 +287,6 @@ struct LinkedLaneMemory {
     links->writable = found.tag & ~(memory::kAnyForbidden & ~memory::forbidding(Access::kWrite, common));
     links->page = page = found.page;
     return Trap::kNone;
-  }
-
-  // Where the page is if it is one of the recent ones of a lane that is alone; both words at once.
-  KVRM_INLINE memory::LaneTranslation recent(u64 address) const {
-    const memory::LaneTranslation& slot = links->pages->recent_slot<true>(address);
-#if defined(__NVPTX__)
-    using Both = u64 __attribute__((vector_size(16)));
-    const Both found = *(const __attribute__((address_space(3))) Both*)&slot;
-    return {found[0], found[1]};
-#else
-    return slot;
-#endif
   }
 };
 

@@ -18,6 +18,7 @@
 #include "translator/exit_values.h"
 #include "translator/lazy_flags.h"
 #include "translator/page_groups.h"
+#include "translator/recent_pages.h"
 #include "translator/stitcher.h"
 
 namespace kvrm::translator {
@@ -90,6 +91,7 @@ void optimise(llvm::Function& function, llvm::TargetMachine& target, bool privat
   passes.addPass(llvm::EarlyCSEPass(true));
   passes.addPass(llvm::SinkingPass());  // what only a way out needs is made there
   passes.addPass(Own<compute_in_exits>());  // and what several need, in each
+  passes.addPass(Own<share_recent_pages>());
   passes.addPass(llvm::LowerConstantIntrinsicsPass());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());

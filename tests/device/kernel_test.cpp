@@ -289,6 +289,69 @@ TEST(Kernel, TranslatedAccessesToUnusualAddresses) {
     }
   }
 }
+
+// Many accesses at fixed distances from two addresses, in a region that is large enough to look at the page of all of
+// them once: in one page and in two, at places that are no multiples of words, up to pages that cannot be written or
+// are not there. What has been done when it goes wrong must be exact.
+TEST(Kernel, TranslatedStretches) {
+  constexpr u64 kReadOnly = kDataAt + 3 * kPageSize, kBytes = 4 * kPageSize, kTag = u64{0x5a} << 56;
+  Words words = {
+      0xa93d04a0,  // stp x0, x1, [x5, #-48]
+      0xa93e0ca2,  // stp x2, x3, [x5, #-32]
+      0xf81f00a0,  // stur x0, [x5, #-16]
+      0x381f90a2,  // sturb w2, [x5, #-7]
+      0xb81fc0a3,  // stur w3, [x5, #-4]
+      0xa97e24a8,  // ldp x8, x9, [x5, #-32]
+      0xf85f00aa,  // ldur x10, [x5, #-16]
+      0x385f90ab,  // ldurb w11, [x5, #-7]
+      0xa97d34ac,  // ldp x12, x13, [x5, #-48]
+      0xf94004ce,  // ldr x14, [x6, #8]
+      0xa941c0cf,  // ldp x15, x16, [x6, #24]
+      0xb94014d1,  // ldr w17, [x6, #20]
+      0x8b080042,  // add x2, x2, x8
+      0xca110063,  // eor x3, x3, x17
+      0x8b0f0000,  // add x0, x0, x15
+      0x8b0b0021,  // add x1, x1, x11
+      0x8b1400a5,  // add x5, x5, x20
+      0x8b1500c6,  // add x6, x6, x21
+      subs_imm(4, 4, 1),
+  };
+  words.insert(words.end(), 200, kNop);
+  const u32 back = static_cast<u32>(words.size());
+  words.insert(words.end(), {0xb5000004 | ((0u - back) & 0x7ffffu) << 5 /* cbnz x4 */, hlt(0)});
+  const auto image = image_of(words);
+  constexpr u64 kSteps[] = {8, 16, 24, 4, 1, 64, u64{0} - 16};
+  constexpr u64 kBegins[] = {
+      kDataAt + kPageSize - 64, kDataAt + 2 * kPageSize - 200, kReadOnly - 48, kReadOnly + 8, kDataAt + 80,
+      kDataAt + kBytes - 200};
+  const Build build = [&](u32 lane) {
+    Machine machine;
+    EXPECT_TRUE(machine.space->map_image(kProgram, image->padded_size(), memory::kRead | memory::kExecute, image, 0));
+    EXPECT_TRUE(machine.space->map(kDataAt, kBytes, memory::kRead | memory::kWrite));
+    for (u64 at = 0; at < kBytes; at += 8) {
+      const u64 value = (at + 1) * 0x9e3779b97f4a7c15;
+      EXPECT_TRUE(machine.space->poke(kDataAt + at, &value, sizeof value));
+    }
+    EXPECT_TRUE(machine.space->protect(kReadOnly, kPageSize, memory::kRead));
+    const u64 tag = lane % 2 == 1 ? kTag : 0;
+    machine.cpu.x[0] = lane;
+    machine.cpu.x[4] = 60;
+    machine.cpu.x[5] = kBegins[lane % std::size(kBegins)] | tag;
+    machine.cpu.x[6] = (kBegins[(lane + 1) % std::size(kBegins)] + (lane % 4 == 3 ? 2 : 8) * lane) | tag;
+    machine.cpu.x[20] = kSteps[lane / std::size(kBegins) % std::size(kSteps)];
+    machine.cpu.x[21] = machine.cpu.x[20];
+    machine.cpu.pc = kProgram;
+    return machine;
+  };
+  const MakeRegions regions = [](Random&, const cuda::StartSet::SharedCode& code, bool alone) {
+    return translate(code, {.alone = alone}, {0}, [] { return translator::PlanLimits{.words = 300}; }, false);
+  };
+  for (const u64 budget : {3000u, 100000u}) {
+    retired_in_regions = 0;
+    compare({.groups = u32(std::size(kBegins) * std::size(kSteps))}, {}, build, budget, 7 + budget, regions);
+    EXPECT_GT(retired_in_regions, 10000u) << budget;
+  }
+}
 #endif
 
 // A network routes the words, once or whenever they run: the lanes end as the table's do on the CPU.

@@ -49,7 +49,7 @@ class Choosing {
   Choosing resumed(std::vector<u32> heat) const {
     Choosing other(words_);
     const SharedCode code{kCode, words_, 0};
-    other.choice_.resume(std::span(&code, 1), heat, choice_.heads(), false);
+    other.choice_.resume(std::span(&code, 1), heat, choice_.heads(), choice_.stretches(), false);
     return other;
   }
   const std::vector<u32>& heat() const { return heat_; }
@@ -259,6 +259,39 @@ TEST(ChoiceOfHeads, ARegionTakesInNoMoreThanItMayHold) {
   EXPECT_TRUE(apart.found(40).choose());
   EXPECT_EQ(apart.regions(), (Indexes{0, 1})) << "together they would be twice as long as one may be";
   for (const u32 region : {0u, 1u}) EXPECT_EQ(apart.words_of(region), 30u);
+}
+
+// A loop of 21 words, and 90 more to which it leads: more than two regions may hold.
+TEST(ChoiceOfHeads, WhatTwoHoldIsJoinedWhereAllWouldBeTooMuch) {
+  Words words = nops(10) + Words{b_ne(11)} + nops(9) + Words{b(-20)};
+  for (u32 i = 0; i < 30; ++i) words = words + Words{kNop, kNop, b(1)};
+  Choosing choosing(words + Words{hlt(0)}, {.words = 50});
+  std::vector<u32> heat = choosing.found(2).found(12).heat();
+  for (u32 i = 0; i < 30; ++i) heat[21 + 3 * i] = 1;
+  for (u32 i = 0; i < 30; ++i) choosing.found(21 + 3 * i, 1);
+  EXPECT_TRUE(choosing.choose());
+  const u32 before = choosing.words_of(0);
+  EXPECT_GE(before, 50u);
+  choosing.left_for(5, 30'000);
+  for (std::size_t i = 0; i < heat.size(); ++i) heat[i] += choosing.heat()[i];
+  EXPECT_TRUE(choosing.choose());
+  EXPECT_EQ(choosing.regions(), (Indexes{0, 0}));
+  EXPECT_LE(choosing.words_of(0), before + 2) << "to the end of a block";
+  const Choosing again = choosing.resumed(heat);
+  EXPECT_EQ(again.regions(), (Indexes{0, 0}));
+  EXPECT_EQ(again.region(0).name, choosing.region(0).name);
+}
+
+// From a function's loop lanes come back to a loop that calls it: eleven words, and the way into the function.
+TEST(ChoiceOfHeads, AWayOutThatLeadsBack) {
+  const Words function = nops(30) + Words{subs_imm(1, 1, 1), b_ne(-20), 0xd65f03c0};  // ret
+  Choosing choosing(function + nops(10) + Words{bl(-43), b(-11)});
+  EXPECT_TRUE(choosing.found(20).choose());
+  EXPECT_EQ(choosing.heads(), Indexes{11});
+  for (const u32 place : {2u, 35u}) choosing.found(place, 1);
+  EXPECT_TRUE(choosing.left_for(33, 10000).choose());
+  EXPECT_EQ(choosing.heads(), (Indexes{11, 33}));
+  EXPECT_EQ(choosing.regions(), (Indexes{0, 0}));
 }
 
 TEST(ChoiceOfHeads, AShortWayOutIsNotWorthIt) {
