@@ -135,6 +135,8 @@ void GpuChoice::resume(std::span<const SharedCode> codes, std::span<const u32> h
     const u64 index = (head.address - code.start) / kWordBytes;
     if (index < code.words.size() && head.address % kWordBytes == 0) by_region[head.region].push_back(head);
   }
+  std::map<u32, std::vector<GpuStretch>> held;
+  for (const GpuStretch& stretch : stretches) held[stretch.region].push_back(stretch);
   for (auto& [number, known] : by_region) {
     const u32 code = known.front().code;
     std::ranges::sort(known, {}, &GpuHead::way_in);
@@ -143,9 +145,8 @@ void GpuChoice::resume(std::span<const SharedCode> codes, std::span<const u32> h
       if (head.code == code && !known_.contains({code, head.address})) ways_in.push_back(head.address);
     }
     std::set<u64> within;
-    for (const GpuStretch& stretch : stretches) {
-      if (stretch.region != number) continue;
-      const u32 last = codes[code].entry + static_cast<u32>(codes[code].words.size());
+    const u32 last = codes[code].entry + static_cast<u32>(codes[code].words.size());
+    for (const GpuStretch& stretch : held[number]) {
       for (u32 word = std::max(stretch.first, codes[code].entry); word < std::min(stretch.end, last); ++word)
         within.insert(codes[code].start + (word - codes[code].entry) * kWordBytes);
     }
@@ -194,12 +195,15 @@ std::vector<GpuStretch> GpuChoice::stretches() const {
   return stretches;
 }
 
-// All that its code leads to. Where that is too much, or mostly in other regions, what the region holds, and more.
+// All that its code leads to. Where that is too much, or a good part of it in other regions, what the region holds, and
+// more.
 Plan GpuChoice::joined_plan(const SharedCode& code, u32 number, std::span<const u64> heads, u32 region,
                             const Plan& more) const {
   const PlanLimits limits = joined(limits_);
   Plan plan = plan_at(code, heads, limits);
-  if (!is_cut(plan, limits) && in_others(number, plan, region) * kGoodPart < plan.words) return plan;
+  const u32 least = std::max(regions_[region].plan.words, more.words);  // what lies behind a part that was cut is lost
+  if (!is_cut(plan, limits) && plan.words >= least && in_others(number, plan, region) * kGoodPart < plan.words)
+    return plan;
   std::set<u64> within;
   for (const Plan* part : {&regions_[region].plan, &more}) add_words(*part, within);
   return plan_at(code, heads, limits, &within);
@@ -210,11 +214,11 @@ Plan GpuChoice::plan_at(const SharedCode& code, std::span<const u64> heads, cons
   CodeView view;
   view.word = [&](u64 address) -> std::optional<u32> {
     const u64 at = (address - code.start) / kWordBytes;
-    return address >= code.start && at < code.words.size() ? std::optional(code.words[at]) : std::nullopt;
+    if (address < code.start || at >= code.words.size() || (within && !within->contains(address))) return std::nullopt;
+    return code.words[at];
   };
   // Code that never ran is left out: no lane was found between here and the next branch.
   view.follow = [&](u64 address) {
-    if (within && !within->contains(address)) return false;
     for (u64 at = (address - code.start) / kWordBytes, i = 0; i < kLookAhead && at < code.words.size(); ++at, ++i) {
       if (seen_[code.entry + at]) return true;
       if (isa::facts(isa::decode(code.words[at])).flow != isa::Flow::kNext) return false;
@@ -270,7 +274,7 @@ void GpuChoice::make(const SharedCode& code, u32 number, u64 head, Plan plan, u3
     std::vector<u64> heads = heads_of(*region);
     heads.push_back(head);
     Plan both = heads.size() <= kMostWaysIn ? joined_plan(code, number, heads, *region, plan) : Plan();
-    if (!both.blocks.empty() && !is_cut(both, joined(limits_))) {
+    if (!is_cut(both, joined(limits_)) && both.words >= std::max(regions_[*region].plan.words, plan.words)) {
       known_.emplace(Where{number, head}, *region);
       heads_.push_back({head, number, entry, 0, 0, *region, static_cast<u32>(heads.size() - 1), 0});
       put(*region, code, number, std::move(both));
@@ -335,7 +339,8 @@ bool GpuChoice::grow(const SharedCode& code, u32 number, u64 head, u64 place) {
 }
 
 void GpuChoice::put(u32 region, const SharedCode& code, u32 number, Plan plan) {
-  std::erase_if(covered_, [&](const auto& word) { return word.second.region == region; });
+  if (!regions_[region].plan.blocks.empty())
+    std::erase_if(covered_, [&](const auto& word) { return word.second.region == region; });
   std::size_t far = 0;
   for (PlanBlock& block : plan.blocks) {
     block.far.clear();

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "cache/bytes.h"
@@ -12,6 +13,10 @@ namespace {
 
 // An image is a whole kernel.
 const cache::Limits kLimits{"gpu-regions-", 64, std::uint64_t{1} << 30};
+
+static_assert(std::has_unique_object_representations_v<GpuHead>);
+static_assert(std::has_unique_object_representations_v<GpuStretch>);
+static_assert(std::has_unique_object_representations_v<StoredGpuCode::Place>);
 
 }  // namespace
 

@@ -34,7 +34,8 @@ struct GpuHead {
   u32 entry;  // the word's number
   u32 from, until;  // words of the SharedCode: the region's code lies in between
   u32 region, way_in;
-  u32 most;          // instructions at a time (interpreter/lane_region.h)
+  u32 most;  // instructions at a time (interpreter/lane_region.h)
+  u32 unused = 0;  // no bytes that say nothing: it goes to disk
 };
 
 // Code that a region holds, in words as SharedCode::entry counts them.

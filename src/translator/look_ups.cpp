@@ -16,6 +16,9 @@ using memory::TranslationCache;
 constexpr u64 kIndexShift = memory::kPageShift - TranslationCache::kEntryShift;
 constexpr u64 kIndexMask = u64{memory::kTranslations - 1} << TranslationCache::kEntryShift;
 
+// Guests choose what is added to a register: sums of distances must stay numbers.
+constexpr i64 kFarthest = i64{1} << 32;
+
 // A value and a constant distance.
 struct Place {
   Value* base;
@@ -26,7 +29,9 @@ Place place_of(Value* address) {
   using namespace llvm::PatternMatch;
   Value* base = nullptr;
   const llvm::APInt* distance = nullptr;
-  if (match(address, m_AddLike(m_Value(base), m_APInt(distance)))) return {base, distance->getSExtValue()};
+  if (match(address, m_AddLike(m_Value(base), m_APInt(distance))) && distance->getSExtValue() > -kFarthest &&
+      distance->getSExtValue() < kFarthest)
+    return {base, distance->getSExtValue()};
   return {address, 0};
 }
 

@@ -33,6 +33,8 @@ constexpr u32 kPage = 0, kDiffers = 1;  // of what it returns
 constexpr i64 kWord = 8, kPair = 2 * kWord;
 // Longer stretches lie in two pages too often.
 constexpr i64 kLongest = 256;
+// Guests choose what is added to a register: sums of offsets must stay numbers.
+constexpr i64 kFarthest = i64{1} << 32;
 
 // A block asks for an access and goes to `hit`, where the sum of page and address is used, or to `miss`.
 struct Look {
@@ -90,17 +92,22 @@ std::optional<Look> look_of(llvm::CallInst& call) {
   look.hit = branch->getSuccessor(same);
   look.miss = branch->getSuccessor(1 - same);
   if (look.hit->getSinglePredecessor() != look.block() || llvm::isa<llvm::PHINode>(look.hit->front())) return {};
-  llvm::ConstantInt* offset = nullptr;
+  const auto is_elsewhere = [&](const llvm::User* user) {
+    const BasicBlock* at = llvm::cast<Instruction>(user)->getParent();
+    return llvm::isa<llvm::PHINode>(user) || at == look.block() || at == look.miss;
+  };
+  if (std::ranges::any_of(look.page->users(), is_elsewhere)) return {};
+  llvm::ConstantInt *offset = nullptr, *size = nullptr, *forbidden = nullptr;
   Value* base = nullptr;
-  if (match(look.base, m_Add(m_Value(base), m_ConstantInt(offset)))) {
+  if (match(look.base, m_Add(m_Value(base), m_ConstantInt(offset))) && offset->getSExtValue() > -kFarthest &&
+      offset->getSExtValue() < kFarthest) {
     look.base = base;
     look.offset = offset->getSExtValue();
   }
-  const auto number = [&](u32 argument) {
-    return llvm::cast<llvm::ConstantInt>(call.getArgOperand(argument))->getZExtValue();
-  };
-  look.size = static_cast<i64>(number(2));
-  look.forbidden = number(3);
+  if (!match(call.getArgOperand(2), m_ConstantInt(size)) || !match(call.getArgOperand(3), m_ConstantInt(forbidden)))
+    return {};
+  look.size = static_cast<i64>(size->getZExtValue());
+  look.forbidden = forbidden->getZExtValue();
   return look;
 }
 

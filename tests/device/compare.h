@@ -8,6 +8,7 @@
 
 #include "interpreter/interpreter.h"
 #include "lane_guest_memory.h"
+#include "machine/stops.h"
 #include "operations.h"
 #include "simulated_device.h"
 
@@ -119,9 +120,7 @@ inline void compare(const SimulatedDevice::Plan& plan, SimulatedDevice::Run run,
       const lanes::JobEnd& end = device.end(i);
       ASSERT_EQ(end.retired, outcome.retired) << "lane " << i << " of launch " << launch;
       ASSERT_EQ(text_of(end.registers), text_of(here[i].cpu)) << "lane " << i << " of launch " << launch;
-      u32 word = 0;
-      if (!here[i].space->peek(end.registers.pc, &word, sizeof(word))) word = 0;
-      ASSERT_EQ(end.word, word) << "lane " << i << " of launch " << launch;
+      ASSERT_EQ(end.word, word_at(here[i].cpu, *here[i].space)) << "lane " << i << " of launch " << launch;
       if (outcome.trap == Trap::kNone) {
         ASSERT_EQ(end.stop.kind, lanes::StopKind::kBudget);
         any = true;

@@ -352,6 +352,42 @@ TEST(Kernel, TranslatedStretches) {
     EXPECT_GT(retired_in_regions, 10000u) << budget;
   }
 }
+
+// Two accesses whose distances from one register are so large that their sums are not: the first, at the end of what is
+// mapped, must be asked for itself.
+TEST(Kernel, TranslatedAccessesFarApart) {
+  constexpr u64 kFar = 0x7ffffffffffffff8;
+  for (const u32 first : {0xf86168a3u /* ldr x3, [x5, x1] */, 0xf82168a3u /* str x3, [x5, x1] */}) {
+    Words words = {
+        0x92f00001,  // mov x1, #0x7fffffffffffffff
+        0xd1001c21,  // sub x1, x1, #7
+        0xd1400422,  // sub x2, x1, #4096
+        first,
+        0xf86268a8,  // ldr x8, [x5, x2]
+        0x910020a5,  // add x5, x5, #8
+        subs_imm(4, 4, 1),
+    };
+    words.insert(words.end(), 200, kNop);
+    const u32 back = static_cast<u32>(words.size());
+    words.insert(words.end(), {0xb5000004 | ((0u - back) & 0x7ffffu) << 5 /* cbnz x4 */, hlt(0)});
+    const auto image = image_of(words);
+    const Build build = [&](u32 lane) {
+      Machine machine;
+      EXPECT_TRUE(machine.space->map_image(kProgram, image->padded_size(), memory::kRead | memory::kExecute, image, 0));
+      EXPECT_TRUE(machine.space->map(kDataAt, 4 * kPageSize, memory::kRead | memory::kWrite));
+      machine.cpu.x[4] = 60;
+      machine.cpu.x[5] = kDataAt + 4 * kPageSize - 200 - kFar + 8 * lane;
+      machine.cpu.pc = kProgram;
+      return machine;
+    };
+    const MakeRegions regions = [](Random&, const cuda::StartSet::SharedCode& code, bool alone) {
+      return translate(code, {.alone = alone}, {0}, [] { return translator::PlanLimits{.words = 300}; }, false);
+    };
+    retired_in_regions = 0;
+    compare({.groups = 2}, {}, build, 100000, 7, regions);
+    EXPECT_GT(retired_in_regions, 100u);
+  }
+}
 #endif
 
 // A network routes the words, once or whenever they run: the lanes end as the table's do on the CPU.

@@ -254,11 +254,14 @@ TEST(ChoiceOfHeads, ARegionTakesInNoMoreThanItMayHold) {
   EXPECT_EQ(joined.words_of(0), 40u);
   EXPECT_TRUE(joined.found(5).choose());
   EXPECT_EQ(joined.regions(), (Indexes{0, 0, 1})) << "a sixth of it is there";
+  // All that they lead to would be too much, so they hold what they held alone.
   Choosing apart(nops(100) + Words{hlt(0)}, {.words = 30});
-  EXPECT_TRUE(apart.found(50).choose());
-  EXPECT_TRUE(apart.found(40).choose());
-  EXPECT_EQ(apart.regions(), (Indexes{0, 1})) << "together they would be twice as long as one may be";
-  for (const u32 region : {0u, 1u}) EXPECT_EQ(apart.words_of(region), 30u);
+  for (const u32 place : {50u, 40u, 25u}) EXPECT_TRUE(apart.found(place).choose());
+  EXPECT_EQ(apart.regions(), (Indexes{0, 0, 0}));
+  EXPECT_EQ(apart.words_of(0), 55u);
+  EXPECT_TRUE(apart.found(10).choose());
+  EXPECT_EQ(apart.regions(), (Indexes{0, 0, 0, 1})) << "together they would be more than twice as long as one may be";
+  EXPECT_EQ(apart.words_of(1), 30u);
 }
 
 // A loop of 21 words, and 90 more to which it leads: more than two regions may hold.
@@ -276,7 +279,7 @@ TEST(ChoiceOfHeads, WhatTwoHoldIsJoinedWhereAllWouldBeTooMuch) {
   for (std::size_t i = 0; i < heat.size(); ++i) heat[i] += choosing.heat()[i];
   EXPECT_TRUE(choosing.choose());
   EXPECT_EQ(choosing.regions(), (Indexes{0, 0}));
-  EXPECT_LE(choosing.words_of(0), before + 2) << "to the end of a block";
+  EXPECT_EQ(choosing.words_of(0), before);
   const Choosing again = choosing.resumed(heat);
   EXPECT_EQ(again.regions(), (Indexes{0, 0}));
   EXPECT_EQ(again.region(0).name, choosing.region(0).name);
@@ -443,6 +446,16 @@ TEST(ChoiceOfHeads, IsTakenUpAgain) {
   EXPECT_EQ(second.regions(), first.regions());
   for (const u32 region : {0u, 1u}) EXPECT_EQ(second.region(region).name, first.region(region).name);
   EXPECT_FALSE(second.choose());
+}
+
+TEST(ChoiceOfHeads, ALongBlockIsTakenUpAgainAsItWasCut) {
+  Choosing first(Words{kNop} + nops(400) + Words{b(-400)});
+  first.found(5);
+  const std::vector<u32> heat = first.heat();
+  ASSERT_TRUE(first.choose());
+  const Choosing second = first.resumed(heat);
+  EXPECT_EQ(second.words_of(0), first.words_of(0));
+  EXPECT_EQ(second.region(0).name, first.region(0).name);
 }
 
 // Accesses that a region can often not do are looked for farther away, by a region that is made again.

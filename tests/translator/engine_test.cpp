@@ -210,6 +210,27 @@ TEST(TranslatedCode, AccessesThroughOneRegister) {
   }
 }
 
+// Distances from one register so large that their sums are not: the first access, at the end of what is mapped, must be
+// asked for itself.
+TEST(TranslatedCode, AccessesFarApart) {
+  for (const std::uint32_t first : {0xf86168a3u /* ldr x3, [x5, x1] */, 0xf82168a3u /* str x3, [x5, x1] */}) {
+    Pair pair({0x92f00001,  // mov x1, #0x7fffffffffffffff
+               0xd1001821,  // sub x1, x1, #6
+               0xd1400422,  // sub x2, x1, #4096
+               first,
+               0xf86268a8,  // ldr x8, [x5, x2]
+               add_imm(5, 5, 8), subs_imm(4, 4, 1), b_ne(-7), hlt(0)});
+    pair.both([](Machine& machine) {
+      machine.set_x(4, 1000);
+      machine.set_x(5, kData + 0x2000 - 200 - 0x7ffffffffffffff9);
+    });
+    const Stop stop = pair.run();
+    EXPECT_EQ(stop.reason, StopReason::kFault);
+    EXPECT_EQ(stop.pc, kCode + 12);
+    EXPECT_EQ(stop.address, kData + 0x2000);
+  }
+}
+
 // A chain of loads through pages at several distances from the host: here, at the other end of the space, and, when the
 // map has changed, a page of zeros that the chain's stores make private.
 TEST(TranslatedCode, AChainThroughPagesAtSeveralDistances) {
