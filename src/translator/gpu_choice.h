@@ -41,7 +41,7 @@ class GpuChoice {
     bool is_way_out;
   };
   std::vector<Place> take_in(std::span<const SharedCode> codes, std::span<const u32> heat, u64& all);
-  // `within`: follows branches to these words only.
+  // `within`: of these words only.
   Plan plan_at(const SharedCode& code, std::span<const u64> heads, const PlanLimits& limits,
                const std::set<u64>* within = nullptr) const;
   Plan joined_plan(const SharedCode& code, u32 number, std::span<const u64> heads, u32 region, const Plan& more) const;

@@ -1,8 +1,8 @@
 // A function that saves its registers, or reads the fields of a structure, makes many accesses at fixed distances from
 // one value. The first of them looks for the page of all. Mostly the stretch lies in one page; where it lies in two,
-// each access is in one of them, and which is a question to an offset. Where the pages are not there the region is left
-// with the first access not done, as some of them could not be done either: they all follow from the first, unless the
-// region is left. No map changes while a region runs, so that a page that was found stays where it is.
+// each access is in one of them, and which is a question to an offset. Where the pages are not there, or not for all
+// that is done in them, the region is left with the first access not done: they all follow from it, and mostly one of
+// them could not be done either. No map changes while a region runs, so that a page that was found stays where it is.
 #include "translator/recent_pages.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
