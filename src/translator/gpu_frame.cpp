@@ -1,6 +1,5 @@
 #include "translator/gpu_frame.h"
 
-#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "isa/decode.h"
 #include "semantics/float_format.h"
 #include "translator/lane_links.h"
+#include "translator/likely.h"
 #include "translator/shared_exits.h"
 
 namespace kvrm::translator {
@@ -71,7 +71,7 @@ void GpuFrame::require_usual_float(llvm::IRBuilder<>& builder) {
   auto* usual = llvm::BasicBlock::Create(builder.getContext(), "usual", function_);
   auto* unusual = llvm::BasicBlock::Create(builder.getContext(), "unusual", function_);
   builder.CreateCondBr(builder.CreateICmpEQ(builder.CreateOr(fpcr, exact), builder.getInt32(0)), usual, unusual,
-                       llvm::MDBuilder(builder.getContext()).createBranchWeights(2000, 1));
+                       likely(builder.getContext()));
   builder.SetInsertPoint(unusual);
   // The instruction is the interpreter's, in the same turn.
   Value* pc = builder.CreateLoad(builder.getInt64Ty(), at(builder, offsetof(Cpu, pc)));

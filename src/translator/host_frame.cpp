@@ -1,6 +1,5 @@
 #include "translator/host_frame.h"
 
-#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <cstddef>
@@ -9,6 +8,7 @@
 #include "interpreter/entry.h"
 #include "memory/page.h"
 #include "semantics/float_format.h"
+#include "translator/likely.h"
 #include "translator/links.h"
 
 namespace kvrm::translator {
@@ -83,7 +83,7 @@ Value* HostFrame::home(llvm::IRBuilder<>& builder, u64 offset) { return at(build
 void HostFrame::require(llvm::IRBuilder<>& builder, Value* condition, const char* otherwise) {
   auto* good = llvm::BasicBlock::Create(module_->getContext(), "good", function_);
   auto* bad = llvm::BasicBlock::Create(module_->getContext(), "bad", function_);
-  builder.CreateCondBr(condition, good, bad, llvm::MDBuilder(module_->getContext()).createBranchWeights(2000, 1));
+  builder.CreateCondBr(condition, good, bad, likely(module_->getContext()));
   builder.SetInsertPoint(bad);
   go_on(builder, handler(otherwise), function_->getArg(1), function_->getArg(3));
   builder.SetInsertPoint(good);
@@ -130,7 +130,7 @@ void HostFrame::go_on_in_page(llvm::IRBuilder<>& builder, Value* pc, Value* budg
 
   auto* here = llvm::BasicBlock::Create(module_->getContext(), "here", function_);
   auto* search = llvm::BasicBlock::Create(module_->getContext(), "search", function_);
-  builder.CreateCondBr(found, here, search, llvm::MDBuilder(module_->getContext()).createBranchWeights(2000, 1));
+  builder.CreateCondBr(found, here, search, likely(module_->getContext()));
   builder.SetInsertPoint(search);
   set_pc(builder, pc);
   go_on(builder, handler("kvrm_region_go"), function_->getArg(1), budget);

@@ -16,25 +16,6 @@ using memory::TranslationCache;
 constexpr u64 kIndexShift = memory::kPageShift - TranslationCache::kEntryShift;
 constexpr u64 kIndexMask = u64{memory::kTranslations - 1} << TranslationCache::kEntryShift;
 
-// Guests choose what is added to a register: sums of distances must stay numbers.
-constexpr i64 kFarthest = i64{1} << 32;
-
-// A value and a constant distance.
-struct Place {
-  Value* base;
-  i64 offset;
-};
-
-Place place_of(Value* address) {
-  using namespace llvm::PatternMatch;
-  Value* base = nullptr;
-  const llvm::APInt* distance = nullptr;
-  if (match(address, m_AddLike(m_Value(base), m_APInt(distance))) && distance->getSExtValue() > -kFarthest &&
-      distance->getSExtValue() < kFarthest)
-    return {base, distance->getSExtValue()};
-  return {address, 0};
-}
-
 // The pointer as cache, index in bytes and constant offset in the entry.
 struct EntryField {
   Value* cache;
@@ -64,6 +45,17 @@ llvm::LoadInst* distance_in(BasicBlock& block, const EntryField& tag, const llvm
 }
 
 }  // namespace
+
+Place place_of(Value* address) {
+  constexpr i64 kFarthest = i64{1} << 32;
+  using namespace llvm::PatternMatch;
+  Value* base = nullptr;
+  const llvm::APInt* distance = nullptr;
+  if (match(address, m_AddLike(m_Value(base), m_APInt(distance))) && distance->getSExtValue() > -kFarthest &&
+      distance->getSExtValue() < kFarthest)
+    return {base, distance->getSExtValue()};
+  return {address, 0};
+}
 
 std::optional<LookUp> look_up_in(BasicBlock& block) {
   using namespace llvm::PatternMatch;

@@ -1,4 +1,4 @@
-// Finds, in a region, what the inline path of memory::Paged has become there.
+// Places that accesses of a region are for, and what the inline path of memory::Paged has become there.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -9,6 +9,14 @@
 #include "memory/paged.h"
 
 namespace kvrm::translator {
+
+// A value and a constant distance, which is none where it is very large: guests choose what is added to a register, and
+// sums of distances must stay numbers.
+struct Place {
+  llvm::Value* base;
+  i64 offset;
+};
+Place place_of(llvm::Value* address);
 
 // `block` compares a tag and goes to `hit`, which reads the distance, or to `miss`.
 struct LookUp {

@@ -9,13 +9,13 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
+#include "translator/likely.h"
 #include "translator/look_ups.h"
 #include "translator/page_guesses.h"
 
@@ -78,7 +78,7 @@ class Sharing {
     Value* index = entry_index(builder_, at(look_up, first));
     Value* tag = load_entry_word(builder_, look_up.cache, index, look_up.tag_offset);
     Value* page = builder_.CreateAnd(at(look_up, last), memory::kPageMask);
-    builder_.CreateCondBr(builder_.CreateICmpEQ(page, tag), found, otherwise, likely());
+    builder_.CreateCondBr(builder_.CreateICmpEQ(page, tag), found, otherwise, likely(function_.getContext()));
     builder_.SetInsertPoint(found);
     return load_entry_word(builder_, look_up.cache, index, offsetof(Translation, distance));
   }
@@ -119,7 +119,6 @@ class Sharing {
     look_up.distance->eraseFromParent();
     return {alone, either};
   }
-  llvm::MDNode* likely() { return llvm::MDBuilder(function_.getContext()).createBranchWeights(2000, 1); }
 
   void lead(Group& group) {
     const LookUp& look_up = group.members.front();
@@ -139,7 +138,7 @@ class Sharing {
     builder_.SetInsertPoint(look_up.block);
     Value* distance = builder_.CreateLoad(builder_.getInt64Ty(), group.distance);
     Value* known = builder_.CreateICmpNE(distance, builder_.getInt64(0));
-    builder_.CreateCondBr(known, look_up.hit, apart.alone, likely());
+    builder_.CreateCondBr(known, look_up.hit, apart.alone, likely(function_.getContext()));
     apart.distance->addIncoming(distance, look_up.block);
   }
 

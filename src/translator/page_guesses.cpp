@@ -2,11 +2,11 @@
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/MDBuilder.h>
 #include <llvm/Support/xxhash.h>
 
 #include <cstddef>
 
+#include "translator/likely.h"
 #include "translator/look_ups.h"
 
 namespace kvrm::translator {
@@ -41,7 +41,7 @@ CriticalLoads::CriticalLoads(llvm::Function& function, const llvm::DominatorTree
 
 void guess_distances(llvm::Function& function, const std::vector<BasicBlock*>& blocks) {
   llvm::IRBuilder<> builder(function.getContext());
-  const auto likely = llvm::MDBuilder(function.getContext()).createBranchWeights(2000, 1);
+  llvm::MDNode* const mostly = likely(function.getContext());
   // Each access has a word of its own, so far as there are enough.
   u64 number = llvm::xxh3_64bits(function.getName());
   for (BasicBlock* block : blocks) {
@@ -57,7 +57,7 @@ void guess_distances(llvm::Function& function, const std::vector<BasicBlock*>& b
     const auto distance = [&] {
       return load_entry_word(builder, look_up->cache, look_up->index, offsetof(Translation, distance));
     };
-    builder.CreateCondBr(builder.CreateICmpEQ(distance(), guess), look_up->hit, other, likely);
+    builder.CreateCondBr(builder.CreateICmpEQ(distance(), guess), look_up->hit, other, mostly);
     builder.SetInsertPoint(other);
     Value* found = distance();  // loaded again: nothing else has to wait for it
     builder.CreateStore(found, place);

@@ -8,7 +8,7 @@
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/Local.h>
@@ -20,6 +20,8 @@
 
 #include "base/types.h"
 #include "memory/page.h"
+#include "translator/likely.h"
+#include "translator/look_ups.h"
 
 namespace kvrm::translator {
 namespace {
@@ -33,8 +35,6 @@ constexpr u32 kPage = 0, kDiffers = 1;  // of what it returns
 constexpr i64 kWord = 8, kPair = 2 * kWord;
 // Longer stretches lie in two pages too often.
 constexpr i64 kLongest = 256;
-// Guests choose what is added to a register: sums of offsets must stay numbers.
-constexpr i64 kFarthest = i64{1} << 32;
 
 // A block asks for an access and goes to `hit`, where the sum of page and address is used, or to `miss`.
 struct Look {
@@ -42,14 +42,14 @@ struct Look {
   Value* differs;  // as it is compared
   Value* page;
   BasicBlock *hit, *miss;
-  Value* base;
-  i64 offset, size;
+  Place place;
+  i64 size;
   u64 forbidden;
 
   BasicBlock* block() const { return call->getParent(); }
   Value* pages() const { return call->getArgOperand(0); }
   Value* address() const { return call->getArgOperand(1); }
-  i64 end() const { return offset + size; }
+  i64 end() const { return place.offset + size; }
 };
 
 struct Group {
@@ -59,9 +59,9 @@ struct Group {
 
   // In whole words, as the leader's.
   void add(const Look& look) {
-    const i64 from = members.front().offset;
+    const i64 from = members.front().place.offset;
     const auto down = [&](i64 offset) { return offset - ((offset - from) % kWord + kWord) % kWord; };
-    first = std::min(first, down(look.offset));
+    first = std::min(first, down(look.place.offset));
     end = std::max(end, down(look.end() + kWord - 1));
     forbidden |= look.forbidden;
     members.push_back(look);
@@ -74,7 +74,7 @@ bool is_asked(const Instruction& instruction) {
 }
 
 std::optional<Look> look_of(llvm::CallInst& call) {
-  Look look{&call, nullptr, nullptr, nullptr, nullptr, call.getArgOperand(1), 0, 0, 0};
+  Look look{&call, nullptr, nullptr, nullptr, nullptr, place_of(call.getArgOperand(1)), 0, 0};
   for (llvm::User* user : call.users()) {
     auto* part = llvm::dyn_cast<llvm::ExtractValueInst>(user);
     if (!part || part->getNumIndices() != 1) return {};
@@ -97,13 +97,7 @@ std::optional<Look> look_of(llvm::CallInst& call) {
     return llvm::isa<llvm::PHINode>(user) || at == look.block() || at == look.miss;
   };
   if (std::ranges::any_of(look.page->users(), is_elsewhere)) return {};
-  llvm::ConstantInt *offset = nullptr, *size = nullptr, *forbidden = nullptr;
-  Value* base = nullptr;
-  if (match(look.base, m_Add(m_Value(base), m_ConstantInt(offset))) && offset->getSExtValue() > -kFarthest &&
-      offset->getSExtValue() < kFarthest) {
-    look.base = base;
-    look.offset = offset->getSExtValue();
-  }
+  llvm::ConstantInt *size = nullptr, *forbidden = nullptr;
   if (!match(call.getArgOperand(2), m_ConstantInt(size)) || !match(call.getArgOperand(3), m_ConstantInt(forbidden)))
     return {};
   look.size = static_cast<i64>(size->getZExtValue());
@@ -120,9 +114,9 @@ std::optional<Look> look_in(BasicBlock& block) {
 
 bool belongs(const Group& group, const Look& look) {
   const Look& leader = group.members.front();
-  return leader.base == look.base && leader.pages() == look.pages() && look.size <= kPair &&
-         (look.offset - leader.offset) % std::min(look.size, kWord) == 0 &&
-         std::max(group.end, look.end()) - std::min(group.first, look.offset) <= kLongest;
+  return leader.place.base == look.place.base && leader.pages() == look.pages() && look.size <= kPair &&
+         (look.place.offset - leader.place.offset) % std::min(look.size, kWord) == 0 &&
+         std::max(group.end, look.end()) - std::min(group.first, look.place.offset) <= kLongest;
 }
 
 // Of the looks that follow from one in this block.
@@ -135,7 +129,7 @@ void find_groups(BasicBlock& begin, std::set<const BasicBlock*>& seen, std::vect
     if (home != found.end()) {
       home->add(*look);
     } else if (look->size == kWord || look->size == kPair) {  // what is smaller may lie anywhere in a word
-      found.push_back({{*look}, look->offset, look->end(), look->forbidden});
+      found.push_back({{*look}, look->place.offset, look->end(), look->forbidden});
     }
     block = look->hit;
   }
@@ -156,13 +150,13 @@ class Sharing {
     BasicBlock* apart = BasicBlock::Create(function.getContext(), "apart", &function);
     BasicBlock* known = BasicBlock::Create(function.getContext(), "known", &function);
     const i64 length = group_.end - group_.first;
-    const auto likely = llvm::MDBuilder(function.getContext()).createBranchWeights(2000, 1);
+    llvm::MDNode* const mostly = likely(function.getContext());
 
     Value* from = address(group_.first);
     const Asked all = ask(from, length);
     block->getTerminator()->eraseFromParent();
     builder_.SetInsertPoint(block);
-    builder_.CreateCondBr(builder_.CreateIsNull(all.differs), known, apart, likely);
+    builder_.CreateCondBr(builder_.CreateIsNull(all.differs), known, apart, mostly);
 
     builder_.SetInsertPoint(apart);
     Value* first_page = builder_.CreateSub(
@@ -174,7 +168,7 @@ class Sharing {
       if (has_pairs(half)) differs = builder_.CreateOr(differs, is_cut(first_page, half));
     }
     leader_.miss->replacePhiUsesWith(block, apart);
-    builder_.CreateCondBr(builder_.CreateIsNull(differs), known, leader_.miss, likely);
+    builder_.CreateCondBr(builder_.CreateIsNull(differs), known, leader_.miss, mostly);
 
     builder_.SetInsertPoint(known);
     llvm::PHINode* ends = builder_.CreatePHI(builder_.getInt32Ty(), 2);
@@ -183,8 +177,8 @@ class Sharing {
     llvm::PHINode* later = builder_.CreatePHI(builder_.getInt64Ty(), 2);
     later->addIncoming(all.page, block);
     later->addIncoming(second.page, apart);
-    here_ = builder_.CreateAdd(all.page, leader_.base);
-    there_ = builder_.CreateAdd(later, leader_.base);
+    here_ = builder_.CreateAdd(all.page, leader_.place.base);
+    there_ = builder_.CreateAdd(later, leader_.place.base);
     builder_.CreateBr(leader_.hit);
     for (const Look& member : group_.members) use(member, ends);
   }
@@ -194,7 +188,9 @@ class Sharing {
     Value *page, *differs;
   };
 
-  Value* address(i64 offset) { return builder_.CreateAdd(leader_.base, builder_.getInt64(static_cast<u64>(offset))); }
+  Value* address(i64 offset) {
+    return builder_.CreateAdd(leader_.place.base, builder_.getInt64(static_cast<u64>(offset)));
+  }
 
   Asked ask(Value* from, i64 length) {
     Value* found = builder_.CreateCall(leader_.call->getCalledFunction(),
@@ -206,7 +202,7 @@ class Sharing {
   // Accesses of two words that begin at an even or at an odd one of the stretch.
   bool has_pairs(i64 half) const {
     return std::ranges::any_of(group_.members, [&](const Look& member) {
-      return member.size > kWord && (member.offset - group_.first) % kPair == half;
+      return member.size > kWord && (member.place.offset - group_.first) % kPair == half;
     });
   }
   // Not 0 if the first page may end in the middle of such a one.
@@ -216,15 +212,15 @@ class Sharing {
 
   // The access need not look: its place is known.
   void use(const Look& member, Value* ends) {
-    const i64 place = member.offset - group_.first;
+    const i64 place = member.place.offset - group_.first;
     builder_.SetInsertPoint(member.hit, member.hit->getFirstInsertionPt());
     Value* near = here_;
     if (place != 0) {
       Value* is_here = builder_.CreateICmpUGT(ends, builder_.getInt32(static_cast<u32>(place)));
       near = builder_.CreateSelect(is_here, here_, there_);
     }
-    Value* at = builder_.CreateAdd(near, builder_.getInt64(static_cast<u64>(member.offset)));
-    Value* page = builder_.CreateSub(near, member.base);
+    Value* at = builder_.CreateAdd(near, builder_.getInt64(static_cast<u64>(member.place.offset)));
+    Value* page = builder_.CreateSub(near, member.place.base);
     for (llvm::User* user : llvm::make_early_inc_range(member.page->users())) {
       using namespace llvm::PatternMatch;
       if (match(user, m_c_Add(m_Specific(member.page), m_Specific(member.address())))) user->replaceAllUsesWith(at);
@@ -256,6 +252,7 @@ void put_in_place(llvm::Function& function) {
 }  // namespace
 
 void share_recent_pages(llvm::Function& function) {
+  if (!function.getParent()->getFunction(kAsked)) return;  // the rows of another memory
   std::set<const BasicBlock*> seen;
   std::vector<Group> groups;
   for (BasicBlock* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&function))

@@ -2,7 +2,6 @@
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/ValueMapper.h>
@@ -11,6 +10,7 @@
 #include <cstddef>
 
 #include "base/cpu.h"
+#include "translator/likely.h"
 #include "translator/operands.h"
 #include "translator/slots.h"
 
@@ -68,7 +68,7 @@ class Stitch {
 
 void Stitch::leave_if(Value* condition, BasicBlock* rare) {
   BasicBlock* on = new_block("on");
-  builder_.CreateCondBr(condition, rare, on, llvm::MDBuilder(library_.context()).createBranchWeights(1, 2000));
+  builder_.CreateCondBr(condition, rare, on, unlikely(library_.context()));
   builder_.SetInsertPoint(on);
 }
 
@@ -125,10 +125,10 @@ void Stitch::trap_exit(Value* trap, u64 address, u32 index) {
     }
   }
   BasicBlock* exit = new_exit("trap");
-  const auto unlikely = llvm::MDBuilder(library_.context()).createBranchWeights(1, 2000);
+  llvm::MDNode* const hardly = unlikely(library_.context());
   if (rare.empty() || rare.size() == meeting->getNumIncomingValues()) {
     BasicBlock* next = new_block("on");
-    builder_.CreateCondBr(builder_.CreateICmpNE(trap, builder_.getInt32(0)), exit, next, unlikely);
+    builder_.CreateCondBr(builder_.CreateICmpNE(trap, builder_.getInt32(0)), exit, next, hardly);
     on = next;
   } else {
     auto* end = builder_.CreateUnreachable();  // a block without an end cannot be split
@@ -138,7 +138,7 @@ void Stitch::trap_exit(Value* trap, u64 address, u32 index) {
     meeting->setIncomingValueForBlock(check, builder_.getInt32(0));
     check->getTerminator()->eraseFromParent();
     builder_.SetInsertPoint(check);
-    builder_.CreateCondBr(builder_.CreateICmpNE(trap, builder_.getInt32(0)), exit, on, unlikely);
+    builder_.CreateCondBr(builder_.CreateICmpNE(trap, builder_.getInt32(0)), exit, on, hardly);
   }
   builder_.SetInsertPoint(exit);
   frame_.trap(builder_, address, budget_after(index), trap);

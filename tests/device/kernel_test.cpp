@@ -290,12 +290,24 @@ TEST(Kernel, TranslatedAccessesToUnusualAddresses) {
   }
 }
 
+// A loop, counted by x4, that is large enough for its region to look at the recent pages for each access; and that
+// region.
+Words large_loop(Words body) {
+  body.insert(body.end(), 200, kNop);
+  const u32 back = static_cast<u32>(body.size());
+  body.insert(body.end(), {0xb5000004 | ((0u - back) & 0x7ffffu) << 5 /* cbnz x4 */, hlt(0)});
+  return body;
+}
+std::vector<SimulatedRegion> large_region(Random&, const cuda::StartSet::SharedCode& code, bool alone) {
+  return translate(code, {.alone = alone}, {0}, [] { return translator::PlanLimits{.words = 300}; }, false);
+}
+
 // Many accesses at fixed distances from two addresses, in a region that is large enough to look at the page of all of
 // them once: in one page and in two, at places that are no multiples of words, up to pages that cannot be written or
 // are not there. What has been done when it goes wrong must be exact.
 TEST(Kernel, TranslatedStretches) {
   constexpr u64 kReadOnly = kDataAt + 3 * kPageSize, kBytes = 4 * kPageSize, kTag = u64{0x5a} << 56;
-  Words words = {
+  const Words words = {
       0xa93d04a0,  // stp x0, x1, [x5, #-48]
       0xa93e0ca2,  // stp x2, x3, [x5, #-32]
       0xf81f00a0,  // stur x0, [x5, #-16]
@@ -316,10 +328,7 @@ TEST(Kernel, TranslatedStretches) {
       0x8b1500c6,  // add x6, x6, x21
       subs_imm(4, 4, 1),
   };
-  words.insert(words.end(), 200, kNop);
-  const u32 back = static_cast<u32>(words.size());
-  words.insert(words.end(), {0xb5000004 | ((0u - back) & 0x7ffffu) << 5 /* cbnz x4 */, hlt(0)});
-  const auto image = image_of(words);
+  const auto image = image_of(large_loop(words));
   constexpr u64 kSteps[] = {8, 16, 24, 4, 1, 64, u64{0} - 16};
   constexpr u64 kBegins[] = {
       kDataAt + kPageSize - 64, kDataAt + 2 * kPageSize - 200, kReadOnly - 48, kReadOnly + 8, kDataAt + 80,
@@ -343,12 +352,9 @@ TEST(Kernel, TranslatedStretches) {
     machine.cpu.pc = kProgram;
     return machine;
   };
-  const MakeRegions regions = [](Random&, const cuda::StartSet::SharedCode& code, bool alone) {
-    return translate(code, {.alone = alone}, {0}, [] { return translator::PlanLimits{.words = 300}; }, false);
-  };
   for (const u64 budget : {3000u, 100000u}) {
     retired_in_regions = 0;
-    compare({.groups = u32(std::size(kBegins) * std::size(kSteps))}, {}, build, budget, 7 + budget, regions);
+    compare({.groups = u32(std::size(kBegins) * std::size(kSteps))}, {}, build, budget, 7 + budget, large_region);
     EXPECT_GT(retired_in_regions, 10000u) << budget;
   }
 }
@@ -358,7 +364,7 @@ TEST(Kernel, TranslatedStretches) {
 TEST(Kernel, TranslatedAccessesFarApart) {
   constexpr u64 kFar = 0x7ffffffffffffff8;
   for (const u32 first : {0xf86168a3u /* ldr x3, [x5, x1] */, 0xf82168a3u /* str x3, [x5, x1] */}) {
-    Words words = {
+    const Words words = {
         0x92f00001,  // mov x1, #0x7fffffffffffffff
         0xd1001c21,  // sub x1, x1, #7
         0xd1400422,  // sub x2, x1, #4096
@@ -367,10 +373,7 @@ TEST(Kernel, TranslatedAccessesFarApart) {
         0x910020a5,  // add x5, x5, #8
         subs_imm(4, 4, 1),
     };
-    words.insert(words.end(), 200, kNop);
-    const u32 back = static_cast<u32>(words.size());
-    words.insert(words.end(), {0xb5000004 | ((0u - back) & 0x7ffffu) << 5 /* cbnz x4 */, hlt(0)});
-    const auto image = image_of(words);
+    const auto image = image_of(large_loop(words));
     const Build build = [&](u32 lane) {
       Machine machine;
       EXPECT_TRUE(machine.space->map_image(kProgram, image->padded_size(), memory::kRead | memory::kExecute, image, 0));
@@ -380,11 +383,8 @@ TEST(Kernel, TranslatedAccessesFarApart) {
       machine.cpu.pc = kProgram;
       return machine;
     };
-    const MakeRegions regions = [](Random&, const cuda::StartSet::SharedCode& code, bool alone) {
-      return translate(code, {.alone = alone}, {0}, [] { return translator::PlanLimits{.words = 300}; }, false);
-    };
     retired_in_regions = 0;
-    compare({.groups = 2}, {}, build, 100000, 7, regions);
+    compare({.groups = 2}, {}, build, 100000, 7, large_region);
     EXPECT_GT(retired_in_regions, 100u);
   }
 }
