@@ -41,6 +41,16 @@ void print_statistics(const Statistics& statistics, std::uint64_t lanes, bool as
       {"link_seconds", statistics.link_seconds},
       {"private_bytes", statistics.private_bytes},
   };
+  for (const Tier& tier : statistics.tiers) {
+    nlohmann::ordered_json& one = json["tiers"][tier.name];
+    one = {{"instructions", tier.instructions}, {"seconds", tier.seconds}};
+    if (tier.name == "interp") continue;
+    one["regions"] = tier.regions;
+    one["words"] = tier.words;
+    one["distinct_words"] = tier.distinct_words;
+    one["overlap"] = tier.overlap();
+    one["translation_seconds"] = tier.translation_seconds;
+  }
   if (!statistics.launches_reason.empty()) json["launches_reason"] = statistics.launches_reason;
   if (statistics.floats) {
     json["fp_fast"] = statistics.floats->fast;

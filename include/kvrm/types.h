@@ -142,6 +142,23 @@ struct DispatchStatistics {
   std::array<std::array<std::uint64_t, 7>, 7> confusion{};  // kHybrid: [the table's class][the network's]
 };
 
+// How guest code ran: in the interpreter, or in translated regions. Instructions and seconds of a tier are estimated from
+// samples; all else is counted.
+struct Tier {
+  std::string name;  // interp, regions
+  std::uint64_t instructions = 0;
+  double seconds = 0;
+  std::uint64_t regions = 0;
+  std::uint64_t words = 0;  // guest words in them, with repetitions
+  std::uint64_t distinct_words = 0;
+  double translation_seconds = 0;  // of processor time spent making them
+
+  // How often a word was translated, on average.
+  double overlap() const {
+    return distinct_words == 0 ? 0 : static_cast<double>(words) / static_cast<double>(distinct_words);
+  }
+};
+
 struct Statistics {
   std::uint64_t instructions = 0;
   std::uint64_t shared_instructions = 0;  // GPU: of these, those that ran once for several jobs
@@ -158,7 +175,8 @@ struct Statistics {
   std::uint64_t cached_regions = 0;  // of them from the cache on disk
   std::uint64_t region_words = 0;  // guest words in them, with repetitions
   double translation_seconds = 0;  // spent making them
-  double link_seconds = 0;  // GPU: of these, what the driver took to compile, link and load them
+  double link_seconds = 0;  // of these, linking; on a GPU, what the driver took to compile, link and load them
+  std::vector<Tier> tiers;  // CPU device, with a translator
   std::uint64_t private_bytes = 0;  // private memory in use
   std::optional<FloatStatistics> floats;  // CPU device, in a build with KVRM_COUNT_FLOAT only
   DispatchStatistics dispatch;

@@ -74,7 +74,8 @@ struct Context {
   memory::AddressSpace* space;
   class PredecodeCache* cache;
 
-  u64 jumps_to_note;  // regions tell of so many branches to registers
+  // The entry pc of the region that last paused because the budget ended; kNoAddress: none since the last trace.
+  u64 paused_region;
 
   // Time: the virtual clock is clock_base plus the instructions retired, unless the host's clock is asked for.
   u64 retired_at_credit_zero;  // retired = this - remaining

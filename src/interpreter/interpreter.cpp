@@ -6,6 +6,7 @@
 #include "interpreter/clock.h"
 #include "interpreter/handlers.h"
 #include "interpreter/predecode.h"
+#include "interpreter/regions.h"
 
 namespace kvrm::interpreter {
 namespace {
@@ -88,6 +89,18 @@ Interpreter::Burst Interpreter::run_one(Cpu& cpu) {
   return finish(cpu, 1, next.credit);
 }
 
+// Instruction by instruction, so that the regions' profile learns which way control goes.
+Interpreter::Burst Interpreter::run_trace(Cpu& cpu, u64 steps) {
+  Burst sum{Trap::kNone, 0};
+  for (u64 step = 0; step < steps && sum.trap == Trap::kNone; ++step) {
+    const u64 from = cpu.pc;
+    const Burst one = run_one(cpu);
+    sum = {one.trap, sum.retired + one.retired};
+    if (one.retired != 0) regions_->stepped(from, cpu.pc);
+  }
+  return sum;
+}
+
 Interpreter::Outcome Interpreter::run(Cpu& cpu, u64 budget, const std::atomic<bool>& cancel,
                                       std::atomic<u64>* progress) {
   Outcome outcome{Trap::kNone, 0, false};
@@ -101,10 +114,12 @@ Interpreter::Outcome Interpreter::run(Cpu& cpu, u64 budget, const std::atomic<bo
     if (common_) context_->space->look_at_code(*common_);
     const u64 left = budget - outcome.retired;
     const u64 longest = common_ ? kCommonBurst : kBurst;
-    const u64 most = regions_ ? std::clamp(regions_->between_bursts(cpu, last_burst_), kShortest, longest) : longest;
+    const Regions::Pace pace = regions_ ? regions_->between_bursts(cpu, last_burst_) : Regions::Pace{longest, 0};
     const bool step = left < kShortest || context_->step_next || dispatch_.every;
     context_->step_next = false;
-    const Burst burst = step ? run_one(cpu) : run_burst(cpu, std::min(left, most));
+    const Burst burst = pace.steps != 0 ? run_trace(cpu, std::min<u64>(left, pace.steps))
+                        : step          ? run_one(cpu)
+                                        : run_burst(cpu, std::min(left, std::clamp(pace.burst, kShortest, longest)));
     outcome.trap = burst.trap;
     outcome.retired += burst.retired;
     last_burst_ = burst.retired;

@@ -52,6 +52,7 @@ class Interpreter {
   };
   Burst run_burst(Cpu& cpu, u64 budget);
   Burst run_one(Cpu& cpu);
+  Burst run_trace(Cpu& cpu, u64 steps);
   Burst finish(Cpu& cpu, u64 budget, i64 credit);
 
   std::unique_ptr<memory::TranslationCache> common_;  // of a lane that shares its memory with others

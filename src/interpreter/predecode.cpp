@@ -98,11 +98,6 @@ Entry* PredecodeCache::find(u64 pc) {
   return found == pages_.end() ? nullptr : &found->second->decoded.entries[pc % memory::kPageSize / 4];
 }
 
-bool PredecodeCache::has_run(u64 pc) {
-  const Entry* entry = find(pc);
-  return entry && entry->run != &run_undecoded;
-}
-
 void PredecodeCache::code_written(const u8* page) {
   auto found = pages_.find(page);
   if (found != pages_.end()) {

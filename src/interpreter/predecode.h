@@ -28,8 +28,6 @@ class PredecodeCache final : public memory::CodeListener {
   Entry plain_entry(u64 pc);
   // The entry for pc, if its page is decoded; else null.
   Entry* find(u64 pc);
-  // Whether the word at pc has been decoded, which happens when it first runs.
-  bool has_run(u64 pc);
   void set_regions(Regions* regions) { regions_ = regions; }
 
   void code_written(const u8* page) override;

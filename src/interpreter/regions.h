@@ -13,12 +13,20 @@ class Regions {
   // follows if there is one; otherwise `plain`, which runs the word alone.
   virtual Entry entry_for(u64 pc, const u8* page, Entry* place, const Entry& plain) = 0;
 
-  // Whether an entry is a region's, or one that counts: not its own word's alone.
+  // Whether an entry is a region's: not its own word's alone.
   virtual bool owns(const Entry& entry) = 0;
 
-  // The loop was left and stands at cpu.pc; `retired` instructions were run since the last call. Says how many the next
-  // burst may run, and may put entries into decoded pages.
-  virtual u64 between_bursts(const Cpu& cpu, u64 retired) = 0;
+  // What the loop does next: a burst of at most so many instructions, or, if `steps` is not 0, a trace: so many
+  // instructions one by one, each by its own handler, each reported to stepped().
+  struct Pace {
+    u64 burst;
+    u32 steps;
+  };
+  // The loop was left and stands at cpu.pc; `retired` instructions were run since the last call. May put entries into
+  // decoded pages.
+  virtual Pace between_bursts(const Cpu& cpu, u64 retired) = 0;
+  // The instruction at `from` retired, and `to` is the next.
+  virtual void stepped(u64 from, u64 to) = 0;
 
   // Decoded code of the page is void: its bytes change, or it goes away. Its entries are cleared already.
   virtual void code_written(const u8* page) = 0;

@@ -26,16 +26,33 @@ std::shared_ptr<translator::Translator> make_translator(const Options& options, 
   translator::Settings settings;
   settings.in_background = options.engine == Engine::kAuto;
   settings.common = options.common_memory;
-  if (options.jit_threshold) settings.threshold = *options.jit_threshold;
+  settings.threshold = options.jit_threshold;
   if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
-  if (settings.threshold == 0) {
+  if (settings.everything()) {
     // What is translated before anybody knows whether it pays is kept small, and not kept at all.
     settings.limits = {8, 64, 2};
   } else {
+    settings.limits.copy_functions = false;
     settings.folder = cache::Folder::of_user();
     settings.router = dispatching.decides();
   }
   return translator::Translator::create(settings, error);
+}
+
+// Samples say which part of the instructions, whose number is known, and of the time regions ran.
+std::vector<Tier> tiers_of(const translator::Counts& counts, u64 instructions) {
+  const double sampled = counts.interpreted + counts.translated;
+  const double share = sampled == 0 ? 0 : counts.translated / sampled;
+  const auto translated = static_cast<u64>(share * static_cast<double>(instructions));
+  Tier interpreter{.name = "interp", .instructions = instructions - translated, .seconds = counts.interpreter_seconds};
+  Tier regions{.name = "regions",
+               .instructions = translated,
+               .seconds = counts.region_seconds,
+               .regions = counts.regions,
+               .words = counts.words,
+               .distinct_words = counts.distinct_words,
+               .translation_seconds = counts.seconds};
+  return {std::move(interpreter), std::move(regions)};
 }
 
 }  // namespace
@@ -159,6 +176,8 @@ Statistics CpuBackend::statistics() const {
     result.cached_regions = counts.from_cache;
     result.region_words = counts.words;
     result.translation_seconds = counts.seconds;
+    result.link_seconds = counts.link_seconds;
+    result.tiers = tiers_of(counts, result.instructions);
   }
   return result;
 }

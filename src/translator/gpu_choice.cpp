@@ -218,7 +218,8 @@ Plan GpuChoice::plan_at(const SharedCode& code, std::span<const u64> heads, cons
     return code.words[at];
   };
   // Code that never ran is left out: no lane was found between here and the next branch.
-  view.follow = [&](u64 address) {
+  view.follow = [&](const Transition& transition) {
+    const u64 address = transition.to;
     for (u64 at = (address - code.start) / kWordBytes, i = 0; i < kLookAhead && at < code.words.size(); ++at, ++i) {
       if (seen_[code.entry + at]) return true;
       if (isa::facts(isa::decode(code.words[at])).flow != isa::Flow::kNext) return false;

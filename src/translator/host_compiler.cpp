@@ -5,11 +5,15 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <unistd.h>
+
+#include <cstdio>
 #include <map>
 #include <mutex>
 
@@ -84,6 +88,20 @@ std::unique_ptr<llvm::orc::LLJIT> make_linker(const std::string& triple, std::st
   return std::move(*linker);
 }
 
+u64 size_of_symbol(llvm::MemoryBufferRef object, const std::string& name) {
+  auto file = llvm::object::ObjectFile::createObjectFile(object);
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return 0;
+  }
+  for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
+    auto found = symbol.getName();
+    if (found && *found == name) return llvm::object::ELFSymbolRef(symbol).getSize();
+    if (!found) llvm::consumeError(found.takeError());
+  }
+  return 0;
+}
+
 }  // namespace
 
 struct HostCompiler::Parts {
@@ -92,6 +110,7 @@ struct HostCompiler::Parts {
   std::unique_ptr<llvm::TargetMachine> target;
   std::unique_ptr<Library> library;
   std::shared_ptr<llvm::orc::LLJIT> linker;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> perf_map{nullptr, &std::fclose};
 
   std::unique_ptr<llvm::Module> optimised(const Plan& plan, const std::string& name) {
     std::string error;
@@ -156,8 +175,20 @@ std::unique_ptr<HostCode> HostCompiler::link(std::span<const char> object, const
   if (llvm::Error error = parts_->linker->addObjectFile(tracker, std::move(buffer))) return fail(std::move(error));
   auto address = parts_->linker->lookup(name);
   if (!address) return fail(address.takeError());
+  if (std::FILE* map = parts_->perf_map.get()) {
+    const u64 size = size_of_symbol({llvm::StringRef(object.data(), object.size()), name}, name);
+    std::fprintf(map, "%llx %llx %s\n", static_cast<unsigned long long>(address->getValue()), size, name.c_str());
+    std::fflush(map);
+  }
   return std::make_unique<HostCode>(address->toPtr<interpreter::Handler>(),
                                     [linker = parts_->linker, tracker] { llvm::consumeError(tracker->remove()); });
+}
+
+// A name that somebody else chose must not lead elsewhere: the file is made anew.
+void HostCompiler::write_perf_map() {
+  const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  ::unlink(path.c_str());
+  parts_->perf_map.reset(std::fopen(path.c_str(), "wxe"));
 }
 
 std::string HostCompiler::text_of(const Plan& plan, bool as_assembly) {

@@ -49,6 +49,9 @@ class HostCompiler {
   // Null if the object file is damaged.
   std::unique_ptr<HostCode> link(std::span<const char> object, const std::string& name);
 
+  // From now on link() names what it links in /tmp/perf-PID.map, where perf looks for it.
+  void write_perf_map();
+
   // The optimised region as text, for tests and people.
   std::string text_of(const Plan& plan, bool as_assembly);
 

@@ -10,14 +10,14 @@ using namespace interpreter;
 extern "C" {
 
 KVRM_HANDLER Next kvrm_region_go([[maybe_unused]] Cpu* cpu, const Entry*, Context* context, i64 budget) {
-  LaneRegions::note_jump(*context, cpu->pc);
   const Entry* target = find_entry(context, cpu->pc);
   const i64 credit = budget + place(target);
   if (KVRM_UNLIKELY(budget < kCheckInterval)) return leave(target, context, credit, Trap::kNone);
   KVRM_CONTINUE(target, credit);
 }
 
-KVRM_HANDLER Next kvrm_region_pause(Cpu* cpu, const Entry*, Context* context, i64 budget) {
+KVRM_HANDLER Next kvrm_region_pause(Cpu* cpu, const Entry* entry, Context* context, i64 budget) {
+  context->paused_region = address_of(*context, entry);
   const Entry* target = find_entry(context, cpu->pc);
   return leave(target, context, budget + place(target), Trap::kNone);
 }

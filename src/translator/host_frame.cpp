@@ -117,7 +117,7 @@ void HostFrame::go_on_at(llvm::IRBuilder<>& builder, Value* entry, Value* budget
 
 // As find_entry() does it, here: the processor learns for each way out where it leads. With a constant pc most of this
 // is constant.
-void HostFrame::go_on_in_page(llvm::IRBuilder<>& builder, Value* pc, Value* budget, Value* condition) {
+void HostFrame::go_on_in_page(llvm::IRBuilder<>& builder, Value* pc, Value* budget) {
   Value* context = function_->getArg(2);
   Value* number = builder.CreateAnd(builder.CreateLShr(pc, memory::kPageShift), u64{Context::kCachedPages - 1});
   Value* known = builder.CreateInBoundsGEP(builder.getInt8Ty(), at(builder, context, offsetof(Context, pages)),
@@ -126,7 +126,6 @@ void HostFrame::go_on_in_page(llvm::IRBuilder<>& builder, Value* pc, Value* budg
   constexpr u64 kInPage = (interpreter::kWordsPerPage - 1) * 4;
   Value* page = builder.CreateAnd(pc, ~kInPage);
   Value* found = builder.CreateICmpEQ(address, page);
-  if (condition) found = builder.CreateAnd(found, condition);
 
   auto* here = llvm::BasicBlock::Create(module_->getContext(), "here", function_);
   auto* search = llvm::BasicBlock::Create(module_->getContext(), "search", function_);
@@ -147,7 +146,7 @@ void HostFrame::go_on_in_page(llvm::IRBuilder<>& builder, Value* pc, Value* budg
 // In the head's page the way to an entry is known.
 void HostFrame::leave_to(llvm::IRBuilder<>& builder, u64 pc, Value* budget) {
   if ((pc ^ head_) >= memory::kPageSize) {
-    go_on_in_page(builder, builder.getInt64(pc), budget, nullptr);
+    go_on_in_page(builder, builder.getInt64(pc), budget);
     return;
   }
   const i64 distance = static_cast<i64>(pc - head_) / 4 * static_cast<i64>(sizeof(Entry));
@@ -157,9 +156,7 @@ void HostFrame::leave_to(llvm::IRBuilder<>& builder, u64 pc, Value* budget) {
 }
 
 void HostFrame::leave_to_register(llvm::IRBuilder<>& builder, Value* pc, Value* budget) {
-  Value* noted =
-      builder.CreateLoad(builder.getInt64Ty(), at(builder, function_->getArg(2), offsetof(Context, jumps_to_note)));
-  go_on_in_page(builder, pc, budget, builder.CreateICmpEQ(noted, builder.getInt64(0)));
+  go_on_in_page(builder, pc, budget);
 }
 
 void HostFrame::pause(llvm::IRBuilder<>& builder, u64 pc, Value* budget) {

@@ -31,7 +31,7 @@ class HostFrame final : public Frame {
   void go_on_at(llvm::IRBuilder<>& builder, llvm::Value* entry, llvm::Value* budget);
   // Goes on in the page of this address, if it was entered lately and `condition`, unless null, holds; otherwise the
   // host looks for it.
-  void go_on_in_page(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget, llvm::Value* condition);
+  void go_on_in_page(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget);
   // Goes on with another handler of the same entry unless the condition holds.
   void require(llvm::IRBuilder<>& builder, llvm::Value* condition, const char* otherwise);
   void set_pc(llvm::IRBuilder<>& builder, llvm::Value* pc);

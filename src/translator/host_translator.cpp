@@ -1,6 +1,6 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -10,59 +10,124 @@
 #include "translator/bitcode.h"
 #include "translator/host_compiler.h"
 #include "translator/region_store.h"
+#include "translator/thread_clock.h"
 #include "translator/translator.h"
 
 namespace kvrm::translator {
 namespace {
 
+// Compiling may take this share of the time that lanes have run, so that it costs little where it gains nothing. A
+// program that has been run a few times is translated as far as that pays.
+constexpr double kShareOfRun = 0.2, kLaterShareOfRun = 0.04;
+constexpr u32 kEarlyRuns = 3;
+// What a word is taken to cost before any has been compiled, and how many words' time that weighs.
+constexpr double kUsualSecondsAWord = 1e-3;
+constexpr double kUsualWords = 40;
+
+// Threads that still compile for a translator that is gone. LLVM's own globals must outlive them.
+class Stragglers {
+ public:
+  static Stragglers& get() {
+    static Stragglers all;
+    return all;
+  }
+  ~Stragglers() {
+    std::unique_lock lock(mutex_);
+    none_.wait(lock, [this] { return count_ == 0; });
+  }
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    if (--count_ == 0) none_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable none_;
+  int count_ = 0;
+};
+
+// Which entries have regions, as a set that may name too many: whoever decodes a word asks it first, without a lock.
+class LikelyHeads {
+ public:
+  void insert(u64 head) {
+    const auto [word, bit] = at(head);
+    bits_[word].fetch_or(bit, std::memory_order_release);
+  }
+  bool contains(u64 head) const {
+    const auto [word, bit] = at(head);
+    return (bits_[word].load(std::memory_order_acquire) & bit) != 0;
+  }
+
+ private:
+  static constexpr u64 kWords = 1024;
+  static std::pair<u64, u64> at(u64 head) {
+    const u64 hash = head / 4 * 0x9e3779b97f4a7c15 >> 48;
+    return {hash / 64 % kWords, u64{1} << hash % 64};
+  }
+  std::array<std::atomic<u64>, kWords> bits_{};
+};
+
 struct Request {
   Plan plan;
   Source source;
-  u32 urgency;
+  double urgency;
   u64 program;
 };
 
-class HostTranslator final : public Translator {
+class HostTranslator final : public Translator, public std::enable_shared_from_this<HostTranslator> {
  public:
   explicit HostTranslator(const Settings& settings)
       : Translator(settings), store_(settings.folder, store_key(settings)) {}
 
-  ~HostTranslator() override {
-    {
-      const std::lock_guard lock(mutex_);
-      over_ = true;
-    }
+  // Nobody will ask for anything any more. A compiler that is at work ends by itself.
+  void close() {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
     changed_.notify_all();
-    if (worker_.joinable()) worker_.join();
     store_.save();
+    for (const auto& [program, shared] : profiles_) {
+      const std::lock_guard profile_lock(shared->mutex);
+      if (shared->profile.changed()) store_.store_profile(program, shared->profile);
+    }
   }
 
-  WarmPlaces open(u64 program) override {
+  std::shared_ptr<SharedProfile> open(u64 program) override {
     const std::lock_guard lock(mutex_);
-    store_.open(program);
-    return store_.warm_places(program);
+    std::shared_ptr<SharedProfile>& shared = profiles_[program];
+    if (shared) return shared;
+    shared = std::make_shared<SharedProfile>();
+    if (settings().everything()) return shared;
+    store_.open(program, [this](u64 head) { stored_heads_.insert(head); });
+    shared->profile = store_.read_profile(program);
+    return shared;
   }
 
-  void remember(u64 program, const WarmPlaces& places) override {
+  RegionPointer find(u64 head, const Matches& matches) override {
+    if (!heads_.contains(head)) return nullptr;
     const std::lock_guard lock(mutex_);
-    store_.remember(program, places);
+    return find_linked(head, matches);
   }
 
-  RegionPointer find(u64 head, const std::function<bool(const Source&)>& matches) override {
+  RegionPointer find_stored(u64 head, const Matches& matches) override {
+    if (!stored_heads_.contains(head)) return nullptr;
     StoredRegion stored;
     {
       const std::lock_guard lock(mutex_);
-      const auto found = regions_.find(head);
-      if (found != regions_.end()) {
-        for (const RegionPointer& region : found->second) {
-          if (matches(region->source)) return region;
-        }
-      }
+      if (RegionPointer known = find_linked(head, matches)) return known;
       const StoredRegion* there = store_.find(head, matches);
       if (!there) return nullptr;
       stored = *there;
     }
-    return link(std::move(stored));
+    const std::lock_guard one_at_a_time(compiling_);
+    {
+      const std::lock_guard lock(mutex_);
+      if (RegionPointer known = find(stored.source)) return known;
+    }
+    return start_compiler() ? link_stored(stored) : nullptr;
   }
 
   RegionPointer translate(const Plan& plan, u64 program) override {
@@ -74,12 +139,21 @@ class HostTranslator final : public Translator {
     return make(plan, std::move(source), program);
   }
 
-  void request(Plan plan, u32 urgency, u64 program) override {
+  void request(Plan plan, double urgency, u64 program) override {
     Source source = Source::of(plan);
     const std::lock_guard lock(mutex_);
     if (spent() || !asked_for_.insert(source.hash).second) return;
+    waiting_words_ += plan.words;
     requests_.push_back({std::move(plan), std::move(source), urgency, program});
-    if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
+    if (!working_) {
+      working_ = true;
+      Stragglers::get().begin();
+      std::thread([self = shared_from_this()]() mutable {
+        self->work();
+        self.reset();
+        Stragglers::get().end();
+      }).detach();
+    }
     changed_.notify_all();
   }
 
@@ -91,73 +165,104 @@ class HostTranslator final : public Translator {
     return fresh;
   }
 
+  void ran(const Run& run) override {
+    const std::lock_guard lock(runs_mutex_);
+    runs_.seconds += run.seconds;
+    runs_.interpreter_seconds += run.interpreter_seconds;
+    runs_.interpreted += run.interpreted;
+    runs_.translated += run.translated;
+  }
+
+  double seconds_a_word() const override {
+    const std::lock_guard lock(mutex_);
+    return cost_of_word();
+  }
+
+  bool affords(double seconds, u32 earlier_runs) const override {
+    const std::lock_guard lock(mutex_);
+    const std::lock_guard runs_lock(runs_mutex_);
+    const double share = earlier_runs < kEarlyRuns ? kShareOfRun : kLaterShareOfRun;
+    return counts_.seconds + waiting_words_ * cost_of_word() + seconds <= share * runs_.seconds;
+  }
+
   Counts counts() const override {
     const std::lock_guard lock(mutex_);
-    return counts_;
+    const std::lock_guard runs_lock(runs_mutex_);
+    Counts counts = counts_;
+    counts.distinct_words = distinct_words_.size();
+    counts.interpreted = runs_.interpreted;
+    counts.translated = runs_.translated;
+    counts.interpreter_seconds = runs_.interpreter_seconds;
+    counts.region_seconds = std::max(0.0, runs_.seconds - runs_.interpreter_seconds);
+    return counts;
   }
 
  private:
   bool spent() const { return counts_.seconds > settings().budget_seconds; }
 
-  RegionPointer find(const Source& source) const {
-    const auto found = regions_.find(source.head);
+  double cost_of_word() const {
+    return (compile_seconds_ + kUsualSecondsAWord * kUsualWords) / (compiled_words_ + kUsualWords);
+  }
+
+  RegionPointer find_linked(u64 head, const Matches& matches) const {
+    const auto found = regions_.find(head);
     if (found == regions_.end()) return nullptr;
     for (const RegionPointer& region : found->second) {
-      if (region->source == source) return region;
+      if (matches(region->source)) return region;
     }
     return nullptr;
+  }
+  RegionPointer find(const Source& source) const {
+    return find_linked(source.head, [&](const Source& known) { return known == source; });
   }
 
   RegionPointer make(const Plan& plan, Source source, u64 program) {
     const std::lock_guard one_at_a_time(compiling_);
-    const auto begin = std::chrono::steady_clock::now();
     StoredRegion stored;
     {
       const std::lock_guard lock(mutex_);
       if (RegionPointer known = find(source)) return known;
-      const StoredRegion* there = store_.find(source.head, [&](const Source& stored) { return stored == source; });
+      const StoredRegion* there = store_.find(source.head, [&](const Source& known) { return known == source; });
       if (there) stored = *there;
-      if (spent() && !there) return nullptr;
+      if (over_ || (spent() && !there)) return nullptr;
     }
     if (!start_compiler()) return nullptr;
-    if (!stored.object.empty()) return link_stored(stored, begin);
+    if (!stored.object.empty()) return link_stored(stored);
+    const double begin = thread_seconds();
     ObjectFile object = compiler_->compile(plan, source.name());
+    const double compiled = thread_seconds();
     std::shared_ptr<const HostCode> code = object.empty() ? nullptr : compiler_->link(object, source.name());
+    const double linked = thread_seconds();
     const std::lock_guard lock(mutex_);
-    RegionPointer region = enter(source, std::move(code), plan.words, begin);
-    if (region) store_.add(program, {std::move(source), plan.words, std::move(object)});
+    compile_seconds_ += linked - begin;
+    compiled_words_ += plan.words;
+    RegionPointer region = enter(source, std::move(code), plan.words, compiled - begin, linked - compiled);
+    if (region && !over_) store_.add(program, {std::move(source), plan.words, std::move(object)});
     return region;
   }
 
-  // A region from the disk.
-  RegionPointer link(StoredRegion stored) {
-    const std::lock_guard one_at_a_time(compiling_);
-    const auto begin = std::chrono::steady_clock::now();
-    {
-      const std::lock_guard lock(mutex_);
-      if (RegionPointer known = find(stored.source)) return known;
-    }
-    if (!start_compiler()) return nullptr;
-    return link_stored(stored, begin);
-  }
-
-  RegionPointer link_stored(const StoredRegion& stored, std::chrono::steady_clock::time_point begin) {
+  RegionPointer link_stored(const StoredRegion& stored) {
+    const double begin = thread_seconds();
     std::shared_ptr<const HostCode> code = compiler_->link(stored.object, stored.source.name());
+    const double linked = thread_seconds();
     const std::lock_guard lock(mutex_);
-    RegionPointer region = enter(stored.source, std::move(code), stored.words, begin);
+    RegionPointer region = enter(stored.source, std::move(code), stored.words, 0, linked - begin);
     if (region) ++counts_.from_cache;
     return region;
   }
 
-  RegionPointer enter(const Source& source, std::shared_ptr<const HostCode> code, u32 words,
-                      std::chrono::steady_clock::time_point begin) {
-    counts_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  RegionPointer enter(const Source& source, std::shared_ptr<const HostCode> code, u32 words, double compiling,
+                      double linking) {
+    counts_.seconds += compiling + linking;
+    counts_.link_seconds += linking;
     if (!code) return nullptr;
     ++counts_.regions;
     counts_.words += words;
+    for (const u64 address : source.addresses()) distinct_words_.insert(address);
     const auto region = std::make_shared<const Region>(Region{source, code->handler(), code});
     forget_unused();
     regions_[source.head].push_back(region);
+    heads_.insert(source.head);
     return region;
   }
 
@@ -167,6 +272,7 @@ class HostTranslator final : public Translator {
     std::string error;
     compiler_ = HostCompiler::create(error, {}, settings().common);
     failed_ = !compiler_;
+    if (compiler_ && settings().perf_map) compiler_->write_perf_map();
     return compiler_ != nullptr;
   }
 
@@ -193,8 +299,9 @@ class HostTranslator final : public Translator {
         requests_.erase(hottest);
       }
       const RegionPointer region = make(next.plan, std::move(next.source), next.program);
-      if (!region) continue;
       const std::lock_guard lock(mutex_);
+      waiting_words_ -= next.plan.words;
+      if (!region) continue;
       finished_.push_back(region);
       finished_count_.store(finished_.size(), std::memory_order_release);
     }
@@ -215,20 +322,32 @@ class HostTranslator final : public Translator {
   bool over_ = false;
   std::unordered_map<u64, std::vector<RegionPointer>> regions_;
   std::size_t regions_since_look_ = 0;
+  LikelyHeads heads_, stored_heads_;
   RegionStore store_;
+  std::unordered_map<u64, std::shared_ptr<SharedProfile>> profiles_;
   std::unordered_set<u64> asked_for_;
   std::vector<Request> requests_;
+  double waiting_words_ = 0;  // in requests that are not finished
   std::vector<RegionPointer> finished_;
   std::atomic<std::size_t> finished_count_ = 0;
   Counts counts_;
-  std::thread worker_;
+  std::unordered_set<u64> distinct_words_;
+  double compile_seconds_ = 0, compiled_words_ = 0;
+  bool working_ = false;
+  mutable std::mutex runs_mutex_;
+  Run runs_{};
 };
 
 }  // namespace
 
 std::shared_ptr<Translator> Translator::create(const Settings& settings, std::string& error) {
   if (!HostCompiler::can_work(error)) return nullptr;
-  return std::make_shared<HostTranslator>(settings);
+  auto translator = std::make_shared<HostTranslator>(settings);
+  HostTranslator* const there = translator.get();
+  return {there, [translator](Translator*) mutable {
+            translator->close();
+            translator.reset();
+          }};
 }
 
 }  // namespace kvrm::translator

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "base/device.h"
 #include "interpreter/handlers.h"
@@ -14,19 +15,19 @@ namespace {
 using interpreter::Entry;
 using memory::kPageSize;
 
-// Bursts are short while there is something to find out, so that hot code is found soon.
-constexpr u64 kFirstBurst = u64{1} << 14;
 constexpr u64 kLongestBurst = u64{1} << 20;
 // Code that changed so often under its regions is left to the interpreter.
 constexpr u32 kMostChanges = 16;
-// How many times a place must be passed to count as found running once.
-constexpr u32 kPasses = 1000;
-constexpr u64 kJumpsToNote = 8;
 constexpr u32 kMostUnusual = 1000;
-
-// What is found so often is warm: the next run of the program translates it when it is found as often again. A program
-// that is run again and again is worth more work than one that is run once.
-u32 warm_at(u32 threshold) { return std::max(1u, threshold / 16); }
+// How many candidates are planned at a time.
+constexpr std::size_t kCandidates = 8;
+// What a block must have cost the interpreter to become part of a region, as a share of what translating it costs: it
+// goes on running, and leaving a region for it is dear.
+constexpr double kShareOfCost = 1.0 / 16;
+// An entry that has not cost that much itself is not planned.
+constexpr double kShareOfCandidate = 1.0 / 4;
+// A function becomes part of a region that calls it if at least so many of its calls come from there.
+constexpr double kShareOfCalls = 0.5;
 
 // Another lane may be writing it.
 u32 word_at(const u8* page, u64 address) {
@@ -37,19 +38,19 @@ u32 word_at(const u8* page, u64 address) {
 
 LaneRegions::LaneRegions(std::shared_ptr<Translator> translator, memory::AddressSpace& space,
                          interpreter::Interpreter& engine)
-    : translator_(std::move(translator)), space_(space), engine_(engine), burst_(kFirstBurst) {
+    : translator_(std::move(translator)),
+      space_(space),
+      engine_(engine),
+      sampler_(translator_->settings().threshold.has_value()) {
   engine_.use_regions(this);
+  engine_.context().paused_region = interpreter::Context::kNoAddress;
 }
 
 LaneRegions::~LaneRegions() {
   engine_.use_regions(nullptr);
-  if (!program_ || translator_->settings().threshold == 0) return;
-  const u32 enough = warm_at(translator_->settings().threshold);
-  WarmPlaces warm;
-  for (const auto& [pc, heat] : heats_) {
-    if (std::max(heat.findings, heat.passes / kPasses) >= enough) warm.insert(pc);
-  }
-  translator_->remember(*program_, warm);
+  if (!shared_ || sampler_.is_empty()) return;
+  const std::lock_guard lock(shared_->mutex);
+  sampler_.bring_to(shared_->profile);
 }
 
 const u8* LaneRegions::page_at(u64 address) {
@@ -82,16 +83,18 @@ std::optional<Entry> LaneRegions::install(const RegionPointer& region, Entry* pl
   if (pages.empty()) return std::nullopt;
   const Entry entry{region->handler, plain.operands};
   Installed& installed = installed_[region->source.head];
-  if (installed.region) released_.push_back(std::move(installed.region));
+  if (installed.region) release(installed);
   installed = {region, place, std::move(pages), plain.run};
-  if (translator_->settings().threshold != 0) {
-    for (const u64 exit : region->source.exits) probe(exit);
-  }
+  handlers_.insert(region->handler);
   return entry;
 }
 
-Plan LaneRegions::plan_at(u64 pc) {
-  const bool all = translator_->settings().threshold == 0;
+void LaneRegions::release(Installed& installed) {
+  handlers_.erase(installed.region->handler);
+  released_.push_back(std::move(installed.region));
+}
+
+Plan LaneRegions::plan_at(u64 pc, const Profile* profile) {
   u64 last_address = 1;
   const u8* last_page = nullptr;
   CodeView view;
@@ -104,49 +107,55 @@ Plan LaneRegions::plan_at(u64 pc) {
     if (!last_page || address % 4 != 0) return std::nullopt;
     return word_at(last_page, address);
   };
-  view.follow = [&](u64 address) { return all || engine_.cache().has_run(address); };
+  view.follow = [&](const Transition& transition) { return !profile || is_worth_following(*profile, transition); };
   view.row = [&](u32 word, u64 address) { return engine_.router().row(word, address); };
   view.usual_float = usual_float_;
   view.barriers_end = space_.is_common();
   return make_plan(pc, view, translator_->settings().limits);
 }
 
+double LaneRegions::executions_a_word() const {
+  return translator_->seconds_a_word() / sampler_.seconds_an_instruction();
+}
+
+// A region ends where another one begins.
+bool LaneRegions::is_worth_following(const Profile& profile, const Transition& transition) const {
+  if (profile.is_settled(transition.to)) return false;
+  const double needed = translator_->settings().threshold ? 1 : kShareOfCost * executions_a_word();
+  if (static_cast<double>(profile.unpaid(transition.to)) < needed) return false;
+  return transition.flow != isa::Flow::kCall ||
+         profile.share_of_arrivals(transition.from, transition.to) >= kShareOfCalls;
+}
+
+Translator::Matches LaneRegions::matches(bool usual_float) {
+  return [this, usual_float](const Source& source) {
+    return source.usual_float == usual_float && !pages_of(source).empty();
+  };
+}
+
 Entry LaneRegions::entry_for(u64 pc, const u8* page, Entry* place, const Entry& plain) {
   if (!program_) begin_program(pc, page);
-  const auto find = [&](bool usual_float) {
-    return translator_->find(
-        pc, [&](const Source& source) { return source.usual_float == usual_float && !pages_of(source).empty(); });
-  };
   // At the start of a program nothing has been inexact yet.
-  const bool everything = translator_->settings().threshold == 0;
-  RegionPointer region = !everything || usual_float_ ? find(true) : nullptr;
-  if (!region) region = find(false);
-  if (!region && translator_->settings().threshold != 0) {
-    return to_probe_.erase(pc) != 0 ? probing(pc, plain, place) : plain;
-  }
-  if (!region) {
-    const Plan plan = plan_at(pc);
+  const bool everything = translator_->settings().everything();
+  RegionPointer region = !everything || usual_float_ ? translator_->find(pc, matches(true)) : nullptr;
+  if (!region) region = translator_->find(pc, matches(false));
+  if (!region && everything) {
+    const Plan plan = plan_at(pc, nullptr);
     if (!plan.blocks.empty()) region = translator_->translate(plan, *program_);
   }
   return region ? install(region, place, plain).value_or(plain) : plain;
 }
 
-bool LaneRegions::owns(const Entry& entry) {
-  return entry.run == &run_probe || std::ranges::any_of(installed_, [&](const auto& installed) {
-           return installed.second.region->handler == entry.run;
-         });
-}
+bool LaneRegions::owns(const Entry& entry) { return handlers_.contains(entry.run); }
 
 // A program is known by the page it starts in, and by where that is.
 void LaneRegions::begin_program(u64 pc, const u8* page) {
   program_ = cache::content_hash(std::as_bytes(std::span(page, kPageSize)), pc);
-  warm_before_ = translator_->open(*program_);
+  shared_ = translator_->open(*program_);
 }
 
 void LaneRegions::take_finished() {
-  for (const RegionPointer& region : translator_->finished(finished_seen_)) {
-    put(region);
-  }
+  for (const RegionPointer& region : translator_->finished(finished_seen_)) put(region);
 }
 
 // Where its head is decoded already; otherwise it is found when that happens.
@@ -155,10 +164,7 @@ void LaneRegions::put(const RegionPointer& region) {
   if (!place || place->run == &interpreter::run_undecoded) return;
   Entry plain = *place;
   const auto installed = installed_.find(region->source.head);
-  const auto probed = probes_.find(place);
-  if (plain.run == &run_probe && probed != probes_.end()) {
-    plain.run = probed->second.real;
-  } else if (installed != installed_.end() && installed->second.region->handler == plain.run) {
+  if (installed != installed_.end() && installed->second.region->handler == plain.run) {
     plain.run = installed->second.plain;
   }
   if (auto entry = install(region, place, plain)) *place = *entry;
@@ -171,102 +177,114 @@ interpreter::Handler LaneRegions::unusual(Entry* place, u64 pc) {
   const interpreter::Handler plain = found->second.plain;
   if (++found->second.unusual < kMostUnusual) return plain;
   place->run = plain;
-  released_.push_back(std::move(found->second.region));
+  release(found->second);
   installed_.erase(found);
   usual_float_ = false;
-  translate(pc, kMostUnusual);
+  const std::lock_guard lock(shared_->mutex);
+  translate(plan_at(pc, translator_->settings().everything() ? nullptr : &shared_->profile), kMostUnusual);
   return plain;
 }
 
-u64 LaneRegions::between_bursts(const Cpu& cpu, u64 retired) {
-  const u64 pc = cpu.pc;
-  unseen_ += retired;
+LaneRegions::Pace LaneRegions::between_bursts(const Cpu& cpu, u64 retired) {
   usual_float_ = cpu.fpcr == 0 && (cpu.fpsr & semantics::kInexact) != 0;
   released_.clear();
-  current_ = this;
-  engine_.context().jumps_to_note = 0;
-  if (translator_->settings().threshold == 0 || !program_) return kLongestBurst;
+  if (std::exchange(current_, this) != this) sampler_.restart_clock();
+  const u64 paused = std::exchange(engine_.context().paused_region, interpreter::Context::kNoAddress);
+  if (translator_->settings().everything() || !program_) return {kLongestBurst, 0};
   take_finished();
-  if (installed_.contains(pc)) {
-    burst_ = std::min(burst_ * 2, kLongestBurst);
+  if (sampler_.is_tracing()) {
+    end_trace();
   } else {
-    burst_ = kFirstBurst;
-    // A system call ends a burst as well; that alone finds nothing out.
-    if (unseen_ < kFirstBurst / 2) return burst_;
-    unseen_ = 0;
-    found_running(pc);
+    sampler_.ran(retired);
   }
-  engine_.context().jumps_to_note = kJumpsToNote;
-  return burst_;
+  if (!sampler_.is_due()) return {sampler_.due_in(), 0};
+  const auto inside = installed_.find(paused);
+  sampler_.begin_trace(inside == installed_.end() ? nullptr : inside->second.region.get());
+  return {kLongestBurst, Sampler::kSteps};
 }
 
-void LaneRegions::found_running(u64 pc) {
-  auto& [times, passes, enough] = heat_of(pc);
-  // Asked again now and then: what leads on from there may have run in the meantime.
-  if (times > 64 * enough || ++times < enough || (times != enough && times % (8 * enough) != 0)) return;
-  translate(pc, times);
+isa::Flow LaneRegions::flow_at(u64 address) {
+  const u8* page = page_at(address);
+  return page ? isa::facts(isa::decode(word_at(page, address))).flow : isa::Flow::kTrap;
 }
 
-void LaneRegions::translate(u64 pc, u32 urgency) {
-  const auto changes = given_up_.find(pc);
-  if (changes != given_up_.end() && changes->second >= kMostChanges) return;
-  Plan plan = plan_at(pc);
+void LaneRegions::stepped(u64 from, u64 to) {
+  bool leaves = false;
+  if (sampler_.inside() && !sampler_.inside()->source.holds(from)) {
+    sampler_.leave_region();
+    leaves = true;
+  }
+  if (!sampler_.inside()) {
+    const auto found = installed_.find(from);
+    if (found != installed_.end()) sampler_.enter_region(found->second.region.get());
+  }
+  if (sampler_.inside()) {
+    sampler_.step_in_region();
+  } else {
+    sampler_.step({from, to, to == from + 4 ? isa::Flow::kNext : flow_at(from), leaves});
+  }
+}
+
+void LaneRegions::end_trace() {
+  translator_->ran(sampler_.end_trace());
+  link_stored();
+  if (sampler_.is_full()) consider();
+}
+
+void LaneRegions::link_stored() {
+  bool linked = false;
+  for (const TraceStep& step : sampler_.last_trace()) {
+    if (step.to == step.from + 4 && !step.leaves_region) continue;
+    const u64 head = step.leaves_region ? step.from : step.to;
+    if (installed_.contains(head)) continue;
+    RegionPointer region = translator_->find_stored(head, matches(true));
+    if (!region) region = translator_->find_stored(head, matches(false));
+    if (!region) continue;
+    put(region);
+    const std::lock_guard lock(shared_->mutex);
+    shared_->profile.settle(head, region->source.addresses());
+    linked = true;
+  }
+  if (linked) sampler_.restart_clock();
+}
+
+void LaneRegions::consider() {
+  const std::unique_lock lock(shared_->mutex, std::try_to_lock);
+  if (!lock) return;  // another lane does; later
+  Profile& profile = shared_->profile;
+  sampler_.bring_to(profile);
+  const Settings& settings = translator_->settings();
+  const double word = translator_->seconds_a_word(), instruction = sampler_.seconds_an_instruction();
+  const double least = settings.threshold ? 0 : kShareOfCandidate * word / instruction;
+  for (const Profile::Candidate& candidate : profile.candidates(kCandidates, static_cast<u64>(least))) {
+    if (settings.threshold && candidate.samples < *settings.threshold) continue;
+    Plan plan = plan_at(candidate.pc, &profile);
+    const double cost = plan.words * word;
+    const double gain = static_cast<double>(profile.unpaid(plan)) * instruction;
+    if (!settings.threshold && !plan.blocks.empty()) {
+      if (!translator_->affords(cost, profile.runs())) break;
+      if (gain < cost) {
+        profile.set_aside(candidate.pc);
+        continue;
+      }
+    }
+    profile.settle(candidate.pc, plan.addresses());
+    translate(std::move(plan), gain / (cost + 1e-9));
+  }
+  sampler_.restart_clock();
+}
+
+// The profile is locked.
+void LaneRegions::translate(Plan plan, double urgency) {
   if (plan.blocks.empty()) return;
+  const auto changes = given_up_.find(plan.blocks.front().address);
+  if (changes != given_up_.end() && changes->second >= kMostChanges) return;
   if (translator_->settings().in_background) {
     translator_->request(std::move(plan), urgency, *program_);
     return;
   }
   const RegionPointer region = translator_->translate(plan, *program_);
   if (region) put(region);
-}
-
-void LaneRegions::jumped(u64 pc) {
-  if (!installed_.contains(pc)) found_running(pc);
-}
-
-LaneRegions::Heat& LaneRegions::heat_of(u64 pc) {
-  const auto [place, is_new] = heats_.try_emplace(pc);
-  Heat& heat = place->second;
-  const u32 threshold = translator_->settings().threshold;
-  if (is_new) heat.enough = warm_before_.contains(pc) ? warm_at(threshold) : threshold;
-  return heat;
-}
-
-Entry LaneRegions::probing(u64 pc, const Entry& plain, const Entry* place) {
-  probes_[place] = {plain.run, &heat_of(pc)};
-  return {&run_probe, plain.operands};
-}
-
-void LaneRegions::probe(u64 pc) {
-  if (installed_.contains(pc)) return;
-  Entry* place = engine_.cache().find(pc);
-  if (!place || place->run == &interpreter::run_undecoded) {
-    to_probe_.insert(pc);
-  } else if (place->run != &run_probe && !probes_.contains(place)) {
-    *place = probing(pc, *place, place);
-  }
-}
-
-KVRM_HANDLER interpreter::Next LaneRegions::run_probe(Cpu* cpu, const Entry* entry, interpreter::Context* context,
-                                                      i64 credit) {
-  const interpreter::Handler next = current_->pass(const_cast<Entry*>(entry), interpreter::address_of(*context, entry));
-#if KVRM_TAIL_CALLS
-  [[clang::musttail]] return next(cpu, entry, context, credit);
-#else
-  return next(cpu, entry, context, credit);
-#endif
-}
-
-// Counts, and gives the handler that runs the entry now.
-interpreter::Handler LaneRegions::pass(Entry* place, u64 pc) {
-  const auto found = probes_.find(place);
-  Heat& heat = *found->second.heat;
-  if (++heat.passes / kPasses < heat.enough) return found->second.real;
-  place->run = found->second.real;
-  const interpreter::Handler real = place->run;
-  translate(pc, heat.enough);
-  // A region that was put in place runs at once.
-  return place->run == &run_probe ? real : place->run;
 }
 
 template <class Condition>
@@ -278,17 +296,22 @@ void LaneRegions::uninstall_if(Condition condition) {
       continue;
     }
     *installed.place = {&interpreter::run_undecoded, 0};
-    released_.push_back(std::move(installed.region));
+    release(installed);
     at = installed_.erase(at);
   }
 }
 
 void LaneRegions::code_written(const u8* page) {
+  std::vector<u64> changed;
   uninstall_if([&](const Installed& installed) {
     if (std::ranges::find(installed.pages, page) == installed.pages.end()) return false;
     ++given_up_[installed.region->source.head];
+    changed.push_back(installed.region->source.head);
     return true;
   });
+  if (changed.empty() || !shared_) return;
+  const std::lock_guard lock(shared_->mutex);
+  for (const u64 head : changed) shared_->profile.reopen(head);
 }
 
 // A region in one page goes with its page, whatever address that has; the others must be looked at again.
@@ -301,9 +324,8 @@ void LaneRegions::code_of_others() {
 }
 
 void LaneRegions::all_forgotten() {
-  for (auto& [head, installed] : installed_) released_.push_back(std::move(installed.region));
+  for (auto& [head, installed] : installed_) release(installed);
   installed_.clear();
-  probes_.clear();
 }
 
 }  // namespace kvrm::translator

@@ -101,15 +101,22 @@ class Planner {
     std::optional<u32> back;  // none: that is left out
   };
 
-  std::optional<u32> block_at(const Place& place) {
+  std::optional<u32> block_at(const Place& place, u64 from, isa::Flow flow) {
     const auto found = numbers_.find(place);
     if (found != numbers_.end()) return found->second;
+    if (flow == isa::Flow::kCall && !limits_.copy_functions && holds(place.address)) return std::nullopt;
     if (limits_.once) {
       if (const auto part = split_at(place)) return part;
     }
     if (places_.size() >= limits_.blocks || plan_.words >= limits_.words) return std::nullopt;
-    if (!code_.follow(place.address) || !read(place.address)) return std::nullopt;
+    if (!code_.follow({from, place.address, flow}) || !read(place.address)) return std::nullopt;
     return add_block(place);
+  }
+
+  // Whether a function is there already, for another call: it is not copied.
+  bool holds(u64 function) const {
+    const auto found = numbers_.lower_bound({function, {}});
+    return found != numbers_.end() && found->first.address == function;
   }
 
   // Of the block that holds the place, what begins there becomes one of its own. None if no block does.
@@ -163,8 +170,9 @@ class Planner {
     return std::pair(*word, row);
   }
 
-  void add_edge(u32 from, u64 target, std::vector<u64> returns) {
-    const auto block = block_at({target, std::move(returns)});
+  // From the word at `address`, the last one of what was filled as this block.
+  void add_edge(u32 from, u64 address, isa::Flow flow, u64 target, std::vector<u64> returns) {
+    const auto block = block_at({target, std::move(returns)}, address, flow);
     plan_.blocks[last_part(from)].edges.push_back({target, block});
   }
 
@@ -177,7 +185,7 @@ class Planner {
       const auto instruction = read(address);
       if (!instruction || (plan_.words >= limits_.words && !first) ||
           (!first && numbers_.contains({address, place.returns}))) {
-        if (!first) add_edge(number, address, place.returns);
+        if (!first) add_edge(number, address - kWordBytes, isa::Flow::kNext, address, place.returns);
         return;
       }
       const auto [word, row] = *instruction;
@@ -194,36 +202,37 @@ class Planner {
 
   void branch(u32 number, isa::Row row, u32 word, u64 address, std::vector<u64> returns) {
     const u64 behind = address + kWordBytes;
+    const isa::Flow flow = isa::facts(row).flow;
     const auto distance = distance_of(row, word);
     if (!distance) {
       plan_.blocks[number].may_go_elsewhere = true;
-      if (isa::facts(row).flow == isa::Flow::kReturn && !returns.empty()) {
+      if (flow == isa::Flow::kReturn && !returns.empty()) {
         const u64 target = returns.back();
         returns.pop_back();
-        add_edge(number, target, std::move(returns));
+        add_edge(number, address, flow, target, std::move(returns));
       }
       return;
     }
     const u64 target = address + static_cast<u64>(*distance) * kWordBytes;
-    switch (isa::facts(row).flow) {
+    switch (flow) {
       case isa::Flow::kConditional:
-        add_edge(number, behind, returns);
-        if (target != behind) add_edge(number, target, std::move(returns));
+        add_edge(number, address, flow, behind, returns);
+        if (target != behind) add_edge(number, address, flow, target, std::move(returns));
         return;
       case isa::Flow::kCall:
         if (limits_.once) {
-          add_edge(number, target, {});
+          add_edge(number, address, flow, target, {});
           const auto function = plan_.blocks[last_part(number)].edges.back().block;
-          const auto back = function ? block_at({behind, {}}) : std::nullopt;
+          const auto back = function ? block_at({behind, {}}, address, isa::Flow::kReturn) : std::nullopt;
           if (function) calls_.push_back({last_part(number), *function, back});
           return;
         }
         // Too deep: go on as if the outermost caller were forgotten.
         if (limits_.calls != 0) returns.push_back(behind);
         if (returns.size() > limits_.calls) returns.erase(returns.begin());
-        add_edge(number, target, std::move(returns));
+        add_edge(number, address, flow, target, std::move(returns));
         return;
-      default: add_edge(number, target, std::move(returns)); return;
+      default: add_edge(number, address, flow, target, std::move(returns)); return;
     }
   }
 
@@ -326,6 +335,14 @@ u64 Plan::until() const {
   u64 most = 0;
   for (const PlanBlock& block : blocks) most = std::max(most, block.address + block.words.size() * sizeof(u32));
   return most;
+}
+
+std::vector<u64> Plan::addresses() const {
+  std::set<u64> found;
+  for (const PlanBlock& block : blocks) {
+    for (u64 i = 0; i < block.words.size(); ++i) found.insert(block.address + i * kWordBytes);
+  }
+  return {found.begin(), found.end()};
 }
 
 std::vector<bool> reached_from(const Plan& plan, std::vector<u32> blocks, std::optional<u32> barred) {

@@ -37,21 +37,30 @@ struct Plan {
   // Addresses: all blocks lie in between.
   u64 from() const;
   u64 until() const;
+  // Of its words, each once.
+  std::vector<u64> addresses() const;
 };
 
 struct PlanLimits {
   u32 blocks = 32;
   u32 words = 256;
   u32 calls = 4;  // how deep calls are followed
+  bool copy_functions = true;  // a function that is called twice is there twice
   // No code twice: a function is there once for all that call it, and it returns to whichever it was.
   bool once = false;
+};
+
+// Control goes from one word to another; `flow` is the first word's.
+struct Transition {
+  u64 from, to;
+  isa::Flow flow;
 };
 
 struct CodeView {
   // The word at an address; none if it may not be executed.
   std::function<std::optional<u32>(u64 address)> word;
-  // Whether it is worth following a branch to there: code that never ran is left out.
-  std::function<bool(u64 address)> follow;
+  // Whether it is worth following: code that hardly ever runs is left out.
+  std::function<bool(const Transition& transition)> follow;
   // The row of a word, as whoever decides it says.
   std::function<isa::Row(u32 word, u64 address)> row = [](u32 word, u64) { return isa::decode(word); };
   // Behind a barrier there may be other code: another lane writes to the same memory.

@@ -35,9 +35,6 @@ Source Source::of(const Plan& plan) {
     for (const PlanBlock::Edge& edge : block.edges) {
       hash.add(edge.target);
       hash.add(edge.block ? *edge.block : ~u64{0});
-      if (!edge.block && std::ranges::find(source.exits, edge.target) == source.exits.end()) {
-        source.exits.push_back(edge.target);
-      }
     }
     const bool known =
         std::ranges::any_of(source.spans, [&](const Span& span) { return span.address == block.address; });
@@ -60,6 +57,20 @@ std::vector<u64> Source::pages() const {
     for (u64 page = span.address / memory::kPageSize; page <= last / memory::kPageSize; ++page) {
       found.push_back(page * memory::kPageSize);
     }
+  }
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+bool Source::holds(u64 pc) const {
+  return std::ranges::any_of(spans, [&](const Span& span) { return pc - span.address < span.words.size() * 4; });
+}
+
+std::vector<u64> Source::addresses() const {
+  std::vector<u64> found;
+  for (const Span& span : spans) {
+    for (u64 i = 0; i < span.words.size(); ++i) found.push_back(span.address + i * 4);
   }
   std::ranges::sort(found);
   found.erase(std::unique(found.begin(), found.end()), found.end());

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "interpreter/entry.h"
@@ -24,17 +23,17 @@ struct Source {
   std::vector<Span> spans;
   u64 hash = 0;
   bool usual_float = false;  // as the plan's
-  std::vector<u64> exits;  // the known addresses where it is left
 
   static Source of(const Plan& plan);
   std::string name() const;
   // The addresses of the pages it lies in, each once.
   std::vector<u64> pages() const;
+  // Whether the word at this address is part of it.
+  bool holds(u64 pc) const;
+  // The addresses of its words, each once.
+  std::vector<u64> addresses() const;
   friend bool operator==(const Source&, const Source&) = default;
 };
-
-// Addresses that have run often in earlier runs of a program, though perhaps not often enough for a region.
-using WarmPlaces = std::unordered_set<u64>;
 
 class HostCode;
 

@@ -11,7 +11,6 @@ namespace {
 constexpr std::size_t kMostFiles = 256;
 constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
 constexpr std::size_t kMostOfOneProgram = std::size_t{64} << 20;
-constexpr std::size_t kMostWarm = std::size_t{1} << 16;  // of one program
 
 using cache::Reader;
 using cache::Writer;
@@ -27,8 +26,6 @@ void write(Writer& to, const StoredRegion& region) {
     to.put(static_cast<u64>(span.words.size()));
     to.put(span.words.data(), span.words.size() * sizeof(u32));
   }
-  to.put(static_cast<u64>(region.source.exits.size()));
-  to.put(region.source.exits.data(), region.source.exits.size() * sizeof(u64));
   to.put(static_cast<u64>(region.object.size()));
   to.put(region.object.data(), region.object.size());
 }
@@ -46,8 +43,6 @@ bool read(Reader& from, StoredRegion& region) {
     if (!from.get(span.address) || !from.get(count) || !from.get(span.words, count)) return false;
     region.source.spans.push_back(std::move(span));
   }
-  u64 exits = 0;
-  if (!from.get(exits) || !from.get(region.source.exits, exits)) return false;
   u64 size = 0;
   return spans != 0 && from.get(size) && from.get(region.object, size) && size != 0;
 }
@@ -78,18 +73,26 @@ RegionStore::Regions RegionStore::read(u64 program) const {
   return regions;
 }
 
-WarmPlaces RegionStore::read_warm(u64 program) const {
-  const auto contents = folder_.find(warm_name_of(program), std::as_bytes(std::span(key_)));
-  std::vector<u64> places;
-  if (!contents || !Reader(*contents).get(places, contents->size() / sizeof(u64))) return {};
-  return {places.begin(), places.end()};
+Profile RegionStore::read_profile(u64 program) const {
+  const auto contents = folder_.find(profile_name_of(program), std::as_bytes(std::span(key_)));
+  Profile profile;
+  if (!contents) return profile;
+  Reader reader(*contents);
+  return profile.read(reader) ? profile : Profile{};
 }
 
-void RegionStore::open(u64 program) {
+void RegionStore::store_profile(u64 program, const Profile& profile) const {
+  Writer writer;
+  profile.write(writer);
+  store(kProfile, program, writer.bytes());
+}
+
+void RegionStore::open(u64 program, const std::function<void(u64 head)>& found) {
   const auto [place, is_new] = programs_.try_emplace(program);
   if (!is_new) return;
   place->second.regions = read(program);
-  place->second.warm = read_warm(program);
+  if (!found) return;
+  for (const auto& [key, region] : place->second.regions) found(key.first);
 }
 
 const StoredRegion* RegionStore::find(u64 head, const std::function<bool(const Source&)>& matches) const {
@@ -108,23 +111,8 @@ void RegionStore::add(u64 program, StoredRegion region) {
   known.changed = true;
 }
 
-void RegionStore::remember(u64 program, const WarmPlaces& places) {
-  Program& known = programs_[program];
-  for (const u64 place : places) {
-    if (known.warm.size() < kMostWarm) known.warm_changed |= known.warm.insert(place).second;
-  }
-}
-
 void RegionStore::save() {
   for (auto& [program, known] : programs_) {
-    if (known.warm_changed) {
-      known.warm_changed = false;
-      for (const u64 place : read_warm(program)) {
-        if (known.warm.size() < kMostWarm) known.warm.insert(place);
-      }
-      const std::vector<u64> places(known.warm.begin(), known.warm.end());
-      store(kWarm, program, std::as_bytes(std::span(places)));
-    }
     if (!known.changed) continue;
     known.changed = false;
     known.regions.merge(read(program));

@@ -1,6 +1,6 @@
 // Translated regions on disk, a file per program, so that the next run of it starts fast. A stored region is used only
-// where memory holds exactly the words it was made from. A second file says which places were warm, so that
-// the next run translates them sooner.
+// where memory holds exactly the words it was made from. A second file holds the program's profile, so that code that
+// is never hot in one run is translated after a few.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cache/folder.h"
+#include "translator/profile.h"
 #include "translator/region.h"
 
 namespace kvrm::translator {
@@ -27,26 +28,26 @@ class RegionStore {
   // `key`: everything but the guest's code that object files depend on.
   RegionStore(cache::Folder folder, std::string key) : folder_(std::move(folder)), key_(std::move(key)) {}
 
-  // Reads what is known about a program, named by a hash of its first code. Once.
-  void open(u64 program);
+  // Reads what is known about a program, named by a hash of its first code. Once; `found` is told the entries of its
+  // regions.
+  void open(u64 program, const std::function<void(u64 head)>& found = {});
   // A region with this head whose source passes; null if there is none.
   const StoredRegion* find(u64 head, const std::function<bool(const Source&)>& matches) const;
   void add(u64 program, StoredRegion region);
-  // What was warm in earlier runs of an open program, and what is added to it.
-  const WarmPlaces& warm_places(u64 program) { return programs_[program].warm; }
-  void remember(u64 program, const WarmPlaces& places);
+  // What earlier runs of an open program have found out; nothing if there were none.
+  Profile read_profile(u64 program) const;
+  void store_profile(u64 program, const Profile& profile) const;
   // Writes the programs that have something new, together with what others have stored in the meantime.
   void save();
 
   std::string name_of(u64 program) const { return file_name(kRegions, program); }
-  std::string warm_name_of(u64 program) const { return file_name(kWarm, program); }
+  std::string profile_name_of(u64 program) const { return file_name(kProfile, program); }
 
  private:
   using Regions = std::map<std::pair<u64, u64>, StoredRegion>;  // by head and hash
   static constexpr const char* kRegions = "regions-";
-  static constexpr const char* kWarm = "warm-";
+  static constexpr const char* kProfile = "profile-";
   Regions read(u64 program) const;
-  WarmPlaces read_warm(u64 program) const;
   std::string file_name(const char* kind, u64 program) const;
   void store(const char* kind, u64 program, std::span<const std::byte> contents) const;
 
@@ -55,8 +56,6 @@ class RegionStore {
   struct Program {
     Regions regions;
     bool changed = false;
-    WarmPlaces warm;
-    bool warm_changed = false;
   };
   std::unordered_map<u64, Program> programs_;
 };

@@ -3,55 +3,86 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cache/folder.h"
 #include "translator/plan.h"
+#include "translator/profile.h"
 #include "translator/region.h"
 
 namespace kvrm::translator {
 
 struct Settings {
-  // How often a place must be found running before it is translated. 0: everything is, before it first runs.
-  u32 threshold = 16;
+  // None: code is translated when interpreting it has taken as long as translating it will, within a share of the run
+  // time. A number: when it has been sampled so often, whatever that costs. 0: everything, before it first runs.
+  std::optional<u32> threshold;
   bool in_background = true;
   double budget_seconds = 1e9;  // of compiling
   PlanLimits limits;
   cache::Folder folder;  // where regions are kept; none: nowhere
-  std::string router;    // who says what words are; regions are kept for each apart
-  bool common = false;   // lanes share one memory
+  std::string router;  // who says what words are; regions are kept for each apart
+  bool common = false;  // lanes share one memory
+  bool perf_map = false;  // names regions in /tmp/perf-PID.map, for perf
+
+  bool everything() const { return threshold == 0u; }
 };
 
 struct Counts {
-  u64 regions = 0;     // made or taken from the cache
+  u64 regions = 0;  // made or taken from the cache
   u64 from_cache = 0;  // of them
-  u64 words = 0;       // guest words in them, with repetitions
-  double seconds = 0;  // spent compiling and linking
+  u64 words = 0;  // guest words in them, with repetitions
+  u64 distinct_words = 0;
+  double seconds = 0;  // of processor time spent compiling and linking
+  double link_seconds = 0;  // of them, linking
+  // How lanes ran, estimated from samples.
+  double interpreted = 0, translated = 0;  // instructions
+  double interpreter_seconds = 0, region_seconds = 0;
+};
+
+// What lanes found out about a program, for all of them.
+struct SharedProfile {
+  std::mutex mutex;
+  Profile profile;
 };
 
 // Safe for any number of lanes.
 class Translator {
  public:
-  // Null, and why, if there is no translator in this build or for this host.
+  // Null, and why, if there is no translator in this build or for this host. Letting go of the last reference waits for
+  // no compiler.
   static std::shared_ptr<Translator> create(const Settings& settings, std::string& error);
   virtual ~Translator() = default;
 
   const Settings& settings() const { return settings_; }
 
   // Programs are named by a hash of the code they start with: regions are kept on disk for each.
-  // Gives what was warm in earlier runs.
-  virtual WarmPlaces open(u64 program) = 0;
-  // What was warm in this one, for later runs.
-  virtual void remember(u64 program, const WarmPlaces& places) = 0;
-  // A region with this head, made now or earlier, whose source passes. Null if there is none.
-  virtual RegionPointer find(u64 head, const std::function<bool(const Source&)>& matches) = 0;
+  virtual std::shared_ptr<SharedProfile> open(u64 program) = 0;
+  using Matches = std::function<bool(const Source&)>;
+  // A region with this entry that is linked already and whose source passes; null if there is none, which is found out
+  // without waiting for anybody.
+  virtual RegionPointer find(u64 head, const Matches& matches) = 0;
+  // The same from the disk.
+  virtual RegionPointer find_stored(u64 head, const Matches& matches) = 0;
   // Translates at once. Null if that cannot be done.
   virtual RegionPointer translate(const Plan& plan, u64 program) = 0;
   // Translates when there is time, the most urgent first.
-  virtual void request(Plan plan, u32 urgency, u64 program) = 0;
+  virtual void request(Plan plan, double urgency, u64 program) = 0;
   // Requested regions that have been finished since the caller asked last; `seen` is the caller's place in the list.
   virtual std::vector<RegionPointer> finished(std::size_t& seen) = 0;
+
+  // A lane has run for so long since it last said so.
+  struct Run {
+    double seconds, interpreter_seconds;
+    double interpreted, translated;  // instructions
+  };
+  virtual void ran(const Run& run) = 0;
+  // How many seconds a word will take, from those there were.
+  virtual double seconds_a_word() const = 0;
+  // Whether that much more compiling is within the budget: a share of the time lanes have run so far.
+  virtual bool affords(double seconds, u32 earlier_runs) const = 0;
   virtual Counts counts() const = 0;
 
  protected:

@@ -23,7 +23,7 @@ inline std::vector<SimulatedRegion> translate(const cuda::StartSet::SharedCode& 
     const u64 index = (address - code.start) / 4;
     return address >= code.start && index < code.words.size() ? std::optional(code.words[index]) : std::nullopt;
   };
-  view.follow = [](u64) { return true; };
+  view.follow = [](const auto&) { return true; };
   view.usual_float = usual_float;
   std::vector<SimulatedRegion> regions;
   std::vector<u64> left;

@@ -27,11 +27,11 @@ constexpr std::uint32_t bl(int words) { return 0x94000000 | (static_cast<std::ui
 constexpr std::uint32_t add_reg(unsigned rd, unsigned rn, unsigned rm) { return 0x8b000000 | rm << 16 | rn << 5 | rd; }
 constexpr std::uint32_t eor_reg(unsigned rd, unsigned rn, unsigned rm) { return 0xca000000 | rm << 16 | rn << 5 | rd; }
 
-Machine make(Engine engine, const Words& words, bool common = false) {
+Machine make(Engine engine, const Words& words, bool common = false, unsigned threshold = 0) {
   Options options;
   options.device = Device::kCpu;
   options.engine = engine;
-  options.jit_threshold = 0;
+  options.jit_threshold = threshold;
   options.common_memory = common;
   auto machine = Machine::create(options);
   EXPECT_TRUE(machine.ok());
@@ -43,7 +43,8 @@ Machine make(Engine engine, const Words& words, bool common = false) {
 
 class Pair {
  public:
-  explicit Pair(const Words& words) : interp_(make(Engine::kInterpreter, words)), jit_(make(Engine::kJit, words)) {}
+  explicit Pair(const Words& words, unsigned threshold = 0)
+      : interp_(make(Engine::kInterpreter, words)), jit_(make(Engine::kJit, words, false, threshold)) {}
 
   template <class Change>
   void both(Change change) {
@@ -114,6 +115,29 @@ TEST(TranslatedCode, EveryBudgetStopsWhereTheInterpreterDoes) {
     EXPECT_EQ(stop.reason, StopReason::kBudget);
   }
   EXPECT_GT(pair.jit().statistics().regions, 0u);
+}
+
+// Traces, regions and bursts by turns: a trace is instructions like any others.
+TEST(TranslatedCode, SampledCodeStopsWhereTheInterpreterDoes) {
+  Pair pair(kProgram, 1);
+  const auto reset = [](Machine& machine) {
+    machine.set_x(1, kData);
+    machine.set_x(2, 100);
+    machine.set_x(4, kData + 0x1000);
+  };
+  pair.both(reset);
+  std::mt19937 random(1);
+  for (int i = 0; i < 300 && !testing::Test::HasFailure(); ++i) {
+    const std::uint64_t budgets[] = {1 + random() % 40, 8192 + random() % 64, 2040 + random() % 40};
+    (void)pair.run(budgets[random() % 3]);
+    pair.both(reset);
+  }
+  EXPECT_GT(pair.jit().statistics().regions, 0u);
+  const std::vector<Tier> tiers = pair.jit().statistics().tiers;
+  ASSERT_EQ(tiers.size(), 2u);
+  EXPECT_EQ(tiers[0].instructions + tiers[1].instructions, pair.jit().statistics().instructions);
+  EXPECT_GT(tiers[1].instructions, 0u);
+  EXPECT_GE(tiers[1].words, tiers[1].distinct_words);
 }
 
 // Every condition after every kind of compare, asked by a branch and by CSEL, on pairs of numbers around all borders;

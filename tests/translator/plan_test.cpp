@@ -19,14 +19,14 @@ CodeView view_of(const Words& words) {
     const u64 index = (address - kCode) / 4;
     return index < words.size() ? std::optional(words[index]) : std::nullopt;
   };
-  view.follow = [](u64) { return true; };
+  view.follow = [](const Transition&) { return true; };
   return view;
 }
 
 Plan plan_of(
     const Words& words, const PlanLimits& limits = {}, std::function<bool(u64)> follow = [](u64) { return true; }) {
   CodeView view = view_of(words);
-  view.follow = std::move(follow);
+  view.follow = [&](const Transition& transition) { return follow(transition.to); };
   return make_plan(kCode, view, limits);
 }
 

@@ -25,7 +25,7 @@ int main(int count, char** arguments) {
     const u64 index = (address - head) / 4;
     return index < words.size() ? std::optional(words[index]) : std::nullopt;
   };
-  view.follow = [](u64) { return true; };
+  view.follow = [](const auto&) { return true; };
   const translator::Plan plan = translator::make_plan(head, view, {.once = what.starts_with("ptx")});
   if (plan.blocks.empty()) {
     std::fprintf(stderr, "region_text: nothing there can be translated\n");

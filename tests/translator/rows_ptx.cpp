@@ -41,7 +41,7 @@ int main(int count, char** arguments) {
     const u32 word = word_of(static_cast<isa::Row>(i));
     translator::CodeView view;
     view.word = [&](u64 address) { return address == 0x10000 ? std::optional(word) : std::nullopt; };
-    view.follow = [](u64) { return true; };
+    view.follow = [](const auto&) { return true; };
     translator::Plan plan = translator::make_plan(0x10000, view, {});
     if (plan.blocks.empty()) {
       ++left_out;

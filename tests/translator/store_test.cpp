@@ -24,7 +24,6 @@ class Store : public testing::Test {
     source.head = head;
     source.hash = head * 3;
     source.spans = {{head, {1, 2, 3}}, {head + 64, {4}}};
-    source.exits = {head + 12, head + 68};
     return {source, 4, std::vector<char>(100, fill)};
   }
   RegionStore store(const std::string& key = "key") const { return {cache::Folder(folder_), key}; }
@@ -54,36 +53,29 @@ TEST_F(Store, KeepsRegions) {
   EXPECT_EQ(again.find(0x1000, [](const Source&) { return false; }), nullptr);
 }
 
-TEST_F(Store, KeepsWarmPlaces) {
-  for (const u64 place : {u64{0x1000}, u64{0x2000}}) {
-    RegionStore one = store();
-    one.open(7);
-    one.remember(7, {place});
-    one.save();
-  }
-  RegionStore again = store();
-  again.open(7);
-  EXPECT_EQ(again.warm_places(7), (WarmPlaces{0x1000, 0x2000}));
-  RegionStore other = store("another processor");
-  other.open(7);
-  EXPECT_TRUE(other.warm_places(7).empty());
-  const fs::path warm = folder_ / again.warm_name_of(7);
-  fs::resize_file(warm, fs::file_size(warm) - 3);
-  RegionStore cut = store();
-  cut.open(7);
-  EXPECT_TRUE(cut.warm_places(7).empty());
+TEST_F(Store, KeepsProfiles) {
+  Profile profile;
+  profile.add(std::vector<TraceStep>{{0x1000, 0x1004}, {0x1004, 0x1000, isa::Flow::kConditional}}, 500);
+  store().store_profile(7, profile);
+  const Profile again = store().read_profile(7);
+  EXPECT_EQ(again.runs(), 1u);
+  EXPECT_EQ(again.unpaid(0x1000), 500u);
+  EXPECT_EQ(again.candidates(8, 0).size(), 1u);
+  EXPECT_EQ(store("another processor").read_profile(7).runs(), 0u);
+  const fs::path file = folder_ / store().profile_name_of(7);
+  fs::resize_file(file, fs::file_size(file) - 3);
+  EXPECT_EQ(store().read_profile(7).unpaid(0x1000), 0u);
 }
 
-TEST_F(Store, WarmPlacesAreLimited) {
-  WarmPlaces many;
-  for (u64 place = 0; place < 100000; ++place) many.insert(place * 4);
-  RegionStore one = store();
-  one.open(7);
-  one.remember(7, many);
-  one.save();
-  RegionStore again = store();
-  again.open(7);
-  EXPECT_EQ(again.warm_places(7).size(), 65536u);
+TEST_F(Store, ProfilesOnDiskAreLimited) {
+  std::vector<TraceStep> many;
+  for (u64 pc = 0; pc < 400000; pc += 4) many.push_back({pc, pc + 4});
+  Profile profile;
+  profile.add(many, 1);
+  profile.add({{many.back()}}, 1);
+  store().store_profile(7, profile);
+  EXPECT_LT(fs::file_size(folder_ / store().profile_name_of(7)), 65536u * 24 + 4096);
+  EXPECT_EQ(store().read_profile(7).unpaid(many.back().from), 2u) << "what ran most is kept";
 }
 
 TEST_F(Store, AnotherKeyIsAnotherStore) {

@@ -1,0 +1,156 @@
+#include "translator/profile.h"
+
+#include <algorithm>
+
+namespace kvrm::translator {
+namespace {
+
+constexpr u64 kWordBytes = 4;
+// Of one program on disk. The most often run are kept.
+constexpr std::size_t kMostKept = std::size_t{1} << 16;
+
+bool begins_region(const TraceStep& step) {
+  switch (step.flow) {
+    case isa::Flow::kCall:
+    case isa::Flow::kReturn:
+    case isa::Flow::kIndirect: return true;
+    case isa::Flow::kDirect:
+    case isa::Flow::kConditional: return step.to <= step.from;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void Profile::add(std::span<const TraceStep> steps, u64 weight) {
+  for (const TraceStep& step : steps) {
+    words_[step.from].seen += weight;
+    if (step.leaves_region) {
+      Head& head = heads_[step.from];
+      head.is_head = true;
+      head.arrivals += weight;
+      ++head.samples;
+    }
+    const bool is_taken = step.to != step.from + kWordBytes;
+    if (is_taken) taken_[{step.from, step.to}] += weight;
+    if (!is_taken && step.flow != isa::Flow::kReturn && step.flow != isa::Flow::kIndirect) continue;
+    Head& head = heads_[step.to];
+    head.is_head |= begins_region(step);
+    head.arrivals += weight;
+    ++head.samples;
+  }
+  changed_ = true;
+}
+
+std::vector<Profile::Candidate> Profile::candidates(std::size_t most, u64 least_arrivals) const {
+  std::vector<Candidate> found;
+  for (const auto& [pc, head] : heads_) {
+    const bool has_grown = head.arrivals >= head.set_aside_at + head.set_aside_at / 2;
+    if (head.is_head && !head.settled && has_grown && head.arrivals >= least_arrivals)
+      found.push_back({pc, head.arrivals, head.samples});
+  }
+  const auto more = [](const Candidate& a, const Candidate& b) {
+    return a.arrivals != b.arrivals ? a.arrivals > b.arrivals : a.pc < b.pc;
+  };
+  most = std::min(most, found.size());
+  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(most), found.end(), more);
+  found.resize(most);
+  return found;
+}
+
+void Profile::set_aside(u64 pc) {
+  Head& head = heads_[pc];
+  head.set_aside_at = std::max<u64>(head.arrivals, 1);
+}
+
+u64 Profile::unpaid(u64 pc) const {
+  const auto found = words_.find(pc);
+  return found == words_.end() ? 0 : found->second.seen - found->second.paid;
+}
+
+u64 Profile::unpaid(const Plan& plan) const {
+  u64 sum = 0;
+  for (const u64 pc : plan.addresses()) sum += unpaid(pc);
+  return sum;
+}
+
+bool Profile::is_settled(u64 pc) const {
+  const auto found = heads_.find(pc);
+  return found != heads_.end() && found->second.settled;
+}
+
+void Profile::settle(u64 head, std::span<const u64> words) {
+  heads_[head].settled = true;
+  for (const u64 pc : words) {
+    const auto found = words_.find(pc);
+    if (found != words_.end()) found->second.paid = found->second.seen;
+  }
+}
+
+double Profile::share_of_arrivals(u64 from, u64 to) const {
+  const auto head = heads_.find(to);
+  const auto edge = taken_.find({from, to});
+  if (head == heads_.end() || edge == taken_.end()) return 0;
+  return static_cast<double>(edge->second) / static_cast<double>(head->second.arrivals);
+}
+
+// What no region was made for; the rest of a head's history is in the cache's regions.
+void Profile::write(cache::Writer& to) const {
+  struct Kept {
+    u64 pc, seen, paid;
+  };
+  std::vector<Kept> words;
+  for (const auto& [pc, word] : words_) words.push_back({pc, word.seen, word.paid});
+  std::ranges::sort(words,
+                    [](const Kept& a, const Kept& b) { return a.seen != b.seen ? a.seen > b.seen : a.pc < b.pc; });
+  if (words.size() > kMostKept) words.resize(kMostKept);
+  struct Edge {
+    u64 from, to, count;
+  };
+  std::vector<Edge> edges;
+  for (const auto& [edge, count] : taken_) edges.push_back({edge.first, edge.second, count});
+  std::ranges::sort(edges, [](const Edge& a, const Edge& b) {
+    return a.count != b.count ? a.count > b.count : std::pair(a.from, a.to) < std::pair(b.from, b.to);
+  });
+  if (edges.size() > kMostKept) edges.resize(kMostKept);
+  struct KeptHead {
+    u64 pc, arrivals;
+    u64 is_head;
+  };
+  std::vector<KeptHead> heads;
+  for (const auto& [pc, head] : heads_) heads.push_back({pc, head.arrivals, head.is_head});
+  std::ranges::sort(heads, [](const KeptHead& a, const KeptHead& b) {
+    return a.arrivals != b.arrivals ? a.arrivals > b.arrivals : a.pc < b.pc;
+  });
+  if (heads.size() > kMostKept) heads.resize(kMostKept);
+  to.put(runs_ + 1);
+  const auto put = [&](const auto& values) {
+    to.put(static_cast<u64>(values.size()));
+    to.put(values.data(), values.size() * sizeof(values[0]));
+  };
+  put(words);
+  put(edges);
+  put(heads);
+}
+
+bool Profile::read(cache::Reader& from) {
+  std::vector<u64> words, edges, heads;
+  const auto get = [&](std::vector<u64>& values) {
+    u64 count = 0;
+    return from.get(count) && count <= kMostKept && from.get(values, count * 3);
+  };
+  u32 runs = 0;
+  if (!from.get(runs) || !get(words) || !get(edges) || !get(heads)) return false;
+  runs_ = runs;
+  for (std::size_t i = 0; i < words.size(); i += 3)
+    words_[words[i]] = {words[i + 1], std::min(words[i + 1], words[i + 2])};
+  for (std::size_t i = 0; i < edges.size(); i += 3) taken_[{edges[i], edges[i + 1]}] = edges[i + 2];
+  for (std::size_t i = 0; i < heads.size(); i += 3) {
+    Head& head = heads_[heads[i]];
+    head.arrivals = heads[i + 1];
+    head.is_head = heads[i + 2] != 0;
+  }
+  return true;
+}
+
+}  // namespace kvrm::translator

@@ -1,0 +1,94 @@
+// What traces say about code.
+#include "translator/profile.h"
+
+#include <gtest/gtest.h>
+
+#include "../machine/words.h"
+
+namespace kvrm::translator {
+namespace {
+
+using isa::Flow;
+using Steps = std::vector<TraceStep>;
+
+// 0x1000 to 0x1008 is a loop; it calls 0x2000.
+const Steps kLoop = {{0x1000, 0x1004},
+                     {0x1004, 0x2000, Flow::kCall},
+                     {0x2000, 0x1008, Flow::kReturn},
+                     {0x1008, 0x1000, Flow::kConditional}};
+
+std::vector<u64> entries(const Profile& profile, u64 least = 0) {
+  std::vector<u64> found;
+  for (const Profile::Candidate& candidate : profile.candidates(8, least)) found.push_back(candidate.pc);
+  return found;
+}
+
+TEST(Profile, RegionsBeginWhereControlComesFromAfar) {
+  Profile profile;
+  profile.add(kLoop, 100);
+  profile.add(Steps{{0x1000, 0x1010, Flow::kConditional}}, 1000);
+  EXPECT_EQ(entries(profile), (std::vector<u64>{0x1000, 0x1008, 0x2000})) << "not where a branch skips a few words";
+  profile.add(Steps{{0x1010, 0x1014, Flow::kNext, true}}, 50);
+  EXPECT_EQ(entries(profile).front(), 0x1010u) << "unless control comes there out of a region";
+}
+
+TEST(Profile, MostOftenReachedFirst) {
+  Profile profile;
+  profile.add(kLoop, 100);
+  profile.add(Steps{{0x3000, 0x2000, Flow::kCall}}, 100);
+  EXPECT_EQ(entries(profile), (std::vector<u64>{0x2000, 0x1000, 0x1008}));
+  EXPECT_EQ(entries(profile, 150), (std::vector<u64>{0x2000}));
+  EXPECT_DOUBLE_EQ(profile.share_of_arrivals(0x1004, 0x2000), 0.5);
+}
+
+TEST(Profile, WhatWasSetAsideComesBackWhenItHasRunMore) {
+  Profile profile;
+  profile.add(kLoop, 100);
+  profile.set_aside(0x2000);
+  EXPECT_EQ(entries(profile), (std::vector<u64>{0x1000, 0x1008}));
+  profile.add(kLoop, 49);
+  EXPECT_EQ(entries(profile).size(), 2u);
+  profile.add(kLoop, 1);
+  EXPECT_EQ(entries(profile).size(), 3u);
+}
+
+TEST(Profile, ARegionPaysForItsWordsOnce) {
+  Profile profile;
+  profile.add(kLoop, 100);
+  profile.settle(0x1000, std::vector<u64>{0x1000, 0x1004, 0x1008});
+  EXPECT_TRUE(profile.is_settled(0x1000));
+  EXPECT_EQ(entries(profile), (std::vector<u64>{0x1008, 0x2000}));
+  EXPECT_EQ(profile.unpaid(0x1004), 0u);
+  EXPECT_EQ(profile.unpaid(0x2000), 100u);
+  profile.add(kLoop, 10);  // from elsewhere, where the region is not
+  EXPECT_EQ(profile.unpaid(0x1004), 10u);
+  profile.reopen(0x1000);
+  profile.add(kLoop, 10);
+  EXPECT_EQ(entries(profile).size(), 3u) << "other code stands there now";
+}
+
+TEST(Profile, SurvivesTheDisk) {
+  Profile profile;
+  profile.add(kLoop, 100);
+  profile.settle(0x2000, std::vector<u64>{0x2000});
+  cache::Writer writer;
+  profile.write(writer);
+  Profile again;
+  cache::Reader reader(writer.bytes());
+  ASSERT_TRUE(again.read(reader));
+  EXPECT_EQ(again.runs(), 1u);
+  EXPECT_EQ(again.unpaid(0x1004), 100u);
+  EXPECT_EQ(again.unpaid(0x2000), 0u);
+  EXPECT_FALSE(again.is_settled(0x2000)) << "whether there is a region is for the cache to say";
+  EXPECT_DOUBLE_EQ(again.share_of_arrivals(0x1004, 0x2000), 1.0);
+
+  cache::Writer damaged;
+  damaged.put(u32{1});
+  damaged.put(~u64{0});
+  Profile none;
+  cache::Reader cut(damaged.bytes());
+  EXPECT_FALSE(none.read(cut));
+}
+
+}  // namespace
+}  // namespace kvrm::translator
