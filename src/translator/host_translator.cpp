@@ -91,7 +91,9 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     store_.save();
     for (const auto& [program, shared] : profiles_) {
       const std::lock_guard profile_lock(shared->mutex);
-      if (shared->profile.changed()) store_.store_profile(program, shared->profile);
+      if (!shared->profile.changed()) continue;
+      shared->profile.end_run(runs_.seconds, counts_.seconds);
+      store_.store_profile(program, shared->profile);
     }
   }
 
@@ -178,11 +180,14 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     return cost_of_word();
   }
 
-  bool affords(double seconds, u32 earlier_runs) const override {
+  // What the first runs of a program did not need is left to the next.
+  double seconds_left(const Profile& profile) const override {
     const std::lock_guard lock(mutex_);
     const std::lock_guard runs_lock(runs_mutex_);
-    const double share = earlier_runs < kEarlyRuns ? kShareOfRun : kLaterShareOfRun;
-    return counts_.seconds + waiting_words_ * cost_of_word() + seconds <= share * runs_.seconds;
+    const double used = counts_.seconds + waiting_words_ * cost_of_word();
+    const Profile::Past& past = profile.past();
+    if (past.runs >= kEarlyRuns) return kLaterShareOfRun * runs_.seconds - used;
+    return kShareOfRun * (past.run_seconds + runs_.seconds) - past.compile_seconds - used;
   }
 
   Counts counts() const override {

@@ -19,6 +19,9 @@ constexpr u64 kLongestBurst = u64{1} << 20;
 // Code that changed so often under its regions is left to the interpreter.
 constexpr u32 kMostChanges = 16;
 constexpr u32 kMostUnusual = 1000;
+constexpr u32 kAllWords = ~0u;
+// Regions of up to so many words are worth waiting for, until they can be afforded; code in pieces is slower.
+constexpr double kGoodWords = 32, kTolerance = 1.25;
 // How many candidates are planned at a time.
 constexpr std::size_t kCandidates = 8;
 // What a block must have cost the interpreter to become part of a region, as a share of what translating it costs: it
@@ -94,7 +97,7 @@ void LaneRegions::release(Installed& installed) {
   released_.push_back(std::move(installed.region));
 }
 
-Plan LaneRegions::plan_at(u64 pc, const Profile* profile) {
+Plan LaneRegions::plan_at(u64 pc, const Profile* profile, u32 most_words) {
   u64 last_address = 1;
   const u8* last_page = nullptr;
   CodeView view;
@@ -111,7 +114,9 @@ Plan LaneRegions::plan_at(u64 pc, const Profile* profile) {
   view.row = [&](u32 word, u64 address) { return engine_.router().row(word, address); };
   view.usual_float = usual_float_;
   view.barriers_end = space_.is_common();
-  return make_plan(pc, view, translator_->settings().limits);
+  PlanLimits limits = translator_->settings().limits;
+  limits.words = std::min(limits.words, most_words);
+  return make_plan(pc, view, limits);
 }
 
 double LaneRegions::executions_a_word() const {
@@ -140,7 +145,7 @@ Entry LaneRegions::entry_for(u64 pc, const u8* page, Entry* place, const Entry& 
   RegionPointer region = !everything || usual_float_ ? translator_->find(pc, matches(true)) : nullptr;
   if (!region) region = translator_->find(pc, matches(false));
   if (!region && everything) {
-    const Plan plan = plan_at(pc, nullptr);
+    const Plan plan = plan_at(pc, nullptr, kAllWords);
     if (!plan.blocks.empty()) region = translator_->translate(plan, *program_);
   }
   return region ? install(region, place, plain).value_or(plain) : plain;
@@ -181,7 +186,7 @@ interpreter::Handler LaneRegions::unusual(Entry* place, u64 pc) {
   installed_.erase(found);
   usual_float_ = false;
   const std::lock_guard lock(shared_->mutex);
-  translate(plan_at(pc, translator_->settings().everything() ? nullptr : &shared_->profile), kMostUnusual);
+  translate(plan_at(pc, translator_->settings().everything() ? nullptr : &shared_->profile, kAllWords), kMostUnusual);
   return plain;
 }
 
@@ -258,16 +263,16 @@ void LaneRegions::consider() {
   const double least = settings.threshold ? 0 : kShareOfCandidate * word / instruction;
   for (const Profile::Candidate& candidate : profile.candidates(kCandidates, static_cast<u64>(least))) {
     if (settings.threshold && candidate.samples < *settings.threshold) continue;
-    Plan plan = plan_at(candidate.pc, &profile);
+    const double affordable = settings.threshold ? kAllWords : translator_->seconds_left(profile) / word;
+    const double most = std::clamp<double>(affordable, kGoodWords, kAllWords);
+    Plan plan = plan_at(candidate.pc, &profile, static_cast<u32>(most));
     const double cost = plan.words * word;
     const double gain = static_cast<double>(profile.unpaid(plan)) * instruction;
-    if (!settings.threshold && !plan.blocks.empty()) {
-      if (!translator_->affords(cost, profile.runs())) break;
-      if (gain < cost) {
-        profile.set_aside(candidate.pc);
-        continue;
-      }
+    if (!settings.threshold && gain < cost) {
+      profile.set_aside(candidate.pc);
+      continue;
     }
+    if (plan.words > affordable * kTolerance) break;  // it will be affordable
     profile.settle(candidate.pc, plan.addresses());
     translate(std::move(plan), gain / (cost + 1e-9));
   }

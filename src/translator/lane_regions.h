@@ -61,7 +61,7 @@ class LaneRegions final : public interpreter::Regions {
   void put(const RegionPointer& region);
   void take_finished();
   void begin_program(u64 pc, const u8* page);
-  Plan plan_at(u64 pc, const Profile* profile);
+  Plan plan_at(u64 pc, const Profile* profile, u32 most_words);
   bool is_worth_following(const Profile& profile, const Transition& transition) const;
   const u8* page_at(u64 address);
   isa::Flow flow_at(u64 address);

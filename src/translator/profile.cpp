@@ -94,6 +94,12 @@ double Profile::share_of_arrivals(u64 from, u64 to) const {
   return static_cast<double>(edge->second) / static_cast<double>(head->second.arrivals);
 }
 
+void Profile::end_run(double run_seconds, double compile_seconds) {
+  ++past_.runs;
+  past_.run_seconds += run_seconds;
+  past_.compile_seconds += compile_seconds;
+}
+
 // What no region was made for; the rest of a head's history is in the cache's regions.
 void Profile::write(cache::Writer& to) const {
   struct Kept {
@@ -123,7 +129,7 @@ void Profile::write(cache::Writer& to) const {
     return a.arrivals != b.arrivals ? a.arrivals > b.arrivals : a.pc < b.pc;
   });
   if (heads.size() > kMostKept) heads.resize(kMostKept);
-  to.put(runs_ + 1);
+  to.put(past_);
   const auto put = [&](const auto& values) {
     to.put(static_cast<u64>(values.size()));
     to.put(values.data(), values.size() * sizeof(values[0]));
@@ -139,9 +145,9 @@ bool Profile::read(cache::Reader& from) {
     u64 count = 0;
     return from.get(count) && count <= kMostKept && from.get(values, count * 3);
   };
-  u32 runs = 0;
-  if (!from.get(runs) || !get(words) || !get(edges) || !get(heads)) return false;
-  runs_ = runs;
+  Past past;
+  if (!from.get(past) || !get(words) || !get(edges) || !get(heads)) return false;
+  past_ = past;
   for (std::size_t i = 0; i < words.size(); i += 3)
     words_[words[i]] = {words[i + 1], std::min(words[i + 1], words[i + 2])};
   for (std::size_t i = 0; i < edges.size(); i += 3) taken_[{edges[i], edges[i + 1]}] = edges[i + 2];

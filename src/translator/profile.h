@@ -50,8 +50,13 @@ class Profile {
   // Of the calls and branches to `to`, the share that came from there.
   double share_of_arrivals(u64 from, u64 to) const;
 
-  // In how many earlier runs of the program this was gathered.
-  u32 runs() const { return runs_; }
+  // Earlier runs of the program.
+  struct Past {
+    u64 runs = 0;
+    double run_seconds = 0, compile_seconds = 0;  // in all of them
+  };
+  const Past& past() const { return past_; }
+  void end_run(double run_seconds, double compile_seconds);
   bool changed() const { return changed_; }
 
   void write(cache::Writer& to) const;
@@ -76,7 +81,7 @@ class Profile {
   std::unordered_map<u64, Word> words_;
   std::unordered_map<std::pair<u64, u64>, u64, EdgeHash> taken_;
   std::unordered_map<u64, Head> heads_;
-  u32 runs_ = 0;
+  Past past_;
   bool changed_ = false;
 };
 

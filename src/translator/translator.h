@@ -81,8 +81,8 @@ class Translator {
   virtual void ran(const Run& run) = 0;
   // How many seconds a word will take, from those there were.
   virtual double seconds_a_word() const = 0;
-  // Whether that much more compiling is within the budget: a share of the time lanes have run so far.
-  virtual bool affords(double seconds, u32 earlier_runs) const = 0;
+  // How many seconds of compiling are left of what is granted: a share of the time that lanes have run.
+  virtual double seconds_left(const Profile& profile) const = 0;
   virtual Counts counts() const = 0;
 
  protected:

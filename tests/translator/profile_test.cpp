@@ -71,19 +71,22 @@ TEST(Profile, SurvivesTheDisk) {
   Profile profile;
   profile.add(kLoop, 100);
   profile.settle(0x2000, std::vector<u64>{0x2000});
+  profile.end_run(3.0, 0.5);
   cache::Writer writer;
   profile.write(writer);
   Profile again;
   cache::Reader reader(writer.bytes());
   ASSERT_TRUE(again.read(reader));
-  EXPECT_EQ(again.runs(), 1u);
+  EXPECT_EQ(again.past().runs, 1u);
+  EXPECT_EQ(again.past().run_seconds, 3.0);
+  EXPECT_EQ(again.past().compile_seconds, 0.5);
   EXPECT_EQ(again.unpaid(0x1004), 100u);
   EXPECT_EQ(again.unpaid(0x2000), 0u);
   EXPECT_FALSE(again.is_settled(0x2000)) << "whether there is a region is for the cache to say";
   EXPECT_DOUBLE_EQ(again.share_of_arrivals(0x1004, 0x2000), 1.0);
 
   cache::Writer damaged;
-  damaged.put(u32{1});
+  damaged.put(Profile::Past{});
   damaged.put(~u64{0});
   Profile none;
   cache::Reader cut(damaged.bytes());
