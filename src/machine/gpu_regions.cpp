@@ -11,6 +11,7 @@
 #include "device/cuda/images.h"
 #include "neural/sha256.h"
 #include "translator/bitcode.h"
+#include "translator/stragglers.h"
 
 namespace kvrm {
 
@@ -18,6 +19,14 @@ using device::cuda::GpuPointer;
 using device::cuda::LaneSet;
 
 namespace {
+
+// What is expected of compilers before they have done anything: an H200's driver and 16 cores.
+constexpr double kUsualSecondsAWord = 2e-3, kUsualLinkSeconds = 0.2;
+constexpr double kUsualWords = 64;
+// The share of a program's time that compilers may take.
+constexpr double kShareOfTime = 1.0 / 3;
+// While compilers work, lanes are interrupted so often to see whether they have ended.
+constexpr std::chrono::milliseconds kShortestSlice{20};
 
 // Instructions of a turn when regions run.
 constexpr u32 kLongTurn = 1u << 14;
@@ -121,11 +130,18 @@ std::unique_ptr<GpuRegions> GpuRegions::create(const Options& options, const Dis
   } else {
     settings.folder = cache::Folder::of_user();
     settings.key = key_of(dispatching, gpu);
+    settings.share = kShareOfTime;
+    settings.overlaps = true;
     if (options.jit_threshold) settings.rounds.fewest = *options.jit_threshold;
   }
   if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
   if (wanted) settings.notice = options.notice;
   return std::make_unique<GpuRegions>(std::move(settings));
+}
+
+// Where lanes were found is worth knowing, even if nothing was made of it yet.
+GpuRegions::~GpuRegions() {
+  if (round_ != 0 && code_.image.empty() && !failed_) save();
 }
 
 std::string GpuRegions::key_now() const {
@@ -145,8 +161,8 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   if (pending_.valid()) {
     if (is_ready(cancel)) {
       (void)adopt(pending_.get());
-    } else {
-      abandoned_.push_back(std::move(pending_));
+    } else if (!settings_.overlaps) {
+      pending_ = {};
       key_.clear();
     }
   }
@@ -157,8 +173,10 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   if (!counted) return counted.error();
   counts_ = counted->size();
   std::string key = key_now();
+  resumed_ = std::chrono::steady_clock::now();
   if (key == key_) return linked_ ? take() : Result<void>();
   key_ = std::move(key);
+  pending_ = {};  // for others
   translator_.reset();
   linked_.reset();
   heat_.clear();
@@ -166,6 +184,8 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   limits_ = {};
   code_ = {};
   round_ = 0;
+  chosen_ = false;
+  run_seconds_ = 0;
   cached_ = 0;
   seconds_before_ = seconds_ + link_seconds_;
   if (saving_.valid()) saving_.wait();
@@ -173,18 +193,34 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   if (!stored) return {};
   code_ = *std::move(stored);
   round_ = code_.rounds;
-  if (auto loaded = timed(link_seconds_, [&] { return target_->load(code_.image); })) {
-    linked_ = *std::move(loaded);
-    cached_ = regions_of(code_.heads);
-    return take();
+  if (!code_.image.empty()) {
+    if (auto loaded = timed(link_seconds_, [&] { return target_->load(code_.image); })) {
+      linked_ = *std::move(loaded);
+      cached_ = regions_of(code_.heads);
+      return take();
+    }
+    code_.image.clear();
   }
-  // The driver does not take it. What to translate is known all the same.
+  // None was made, or the driver does not take it. What to translate is known all the same.
   if (!may_translate()) {
     code_ = {};
     return {};
   }
   restart();
-  return make(cancel);
+  chosen_ = !code_.heads.empty() || translator_->choose(codes_, heat_, code_.usual_float != 0);
+  code_.heads.clear();
+  return chosen_ && seconds_before(predicted_seconds(translator_->words())) <= 0 ? make(cancel) : Result<void>();
+}
+
+double GpuRegions::predicted_seconds(u64 words) const {
+  const double a_word = (seconds_ + kUsualSecondsAWord * kUsualWords) / (made_words_ + kUsualWords);
+  const double a_link = (link_seconds_ + kUsualLinkSeconds) / (links_ + 1);
+  return a_word * static_cast<double>(words - std::min(words, code_.words)) + a_link;
+}
+
+double GpuRegions::seconds_before(double cost) const {
+  const double spent = seconds_ + link_seconds_ - seconds_before_;
+  return (spent + cost) * (1 - settings_.share) / settings_.share - run_seconds_;
 }
 
 bool GpuRegions::may_translate() const { return !failed_ && seconds_ + link_seconds_ < settings_.budget_seconds; }
@@ -192,26 +228,39 @@ bool GpuRegions::may_translate() const { return !failed_ && seconds_ + link_seco
 bool GpuRegions::is_over() const { return !may_translate() || round_ >= settings_.rounds.most; }
 
 LaneSet::Slice GpuRegions::next(std::chrono::milliseconds usual) const {
-  if (is_over()) return {usual, linked_ ? kLongTurn : LaneSet::kTurn, false};
+  const u32 turn = linked_ ? kLongTurn : LaneSet::kTurn;
+  const auto at_least = [](LaneSet::Slice& slice, double seconds) {
+    slice.time = std::max(slice.time, std::chrono::milliseconds(static_cast<i64>(1000 * seconds)));
+  };
   LaneSet::Slice slice = settings_.rounds.slice(round_);
-  if (settings_.rounds.waits) {
-    const double translated = seconds_ + link_seconds_ - seconds_before_;
-    slice.time = std::max(slice.time, std::chrono::milliseconds(static_cast<i64>(1000 * translated)));
+  if (pending_.valid() || chosen_) {
+    slice = {kShortestSlice, turn, false};
+    if (chosen_) at_least(slice, seconds_before(predicted_seconds(translator_->words())));
+  } else if (is_over()) {
+    return {usual, turn, false};
+  } else if (settings_.rounds.waits) {
+    at_least(slice, seconds_ + link_seconds_ - seconds_before_);
+    at_least(slice, seconds_before(predicted_seconds(code_.words + static_cast<u64>(kUsualWords))));
+    if (slice.time > 2 * settings_.rounds.first) slice.turn = settings_.rounds.turn;
   }
   if (usual.count() != 0) slice.time = std::min(slice.time, usual);
   return slice;
 }
 
 Result<LaneSet::Slice> GpuRegions::paused(std::chrono::milliseconds usual, const std::atomic<bool>* cancel) {
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  run_seconds_ += std::chrono::duration<double>(now() - resumed_).count();
   if (auto done = settle(cancel); !done) return done.error();
-  if (!is_over() && !pending_.valid()) {
+  if (!pending_.valid() && may_translate() && (chosen_ || !is_over())) {
     if (auto done = look(cancel); !done) return done.error();
   }
+  resumed_ = now();
   return next(usual);
 }
 
 bool GpuRegions::is_ready(const std::atomic<bool>* cancel) {
   using namespace std::chrono_literals;
+  if (settings_.overlaps) return pending_.wait_for(0ms) == std::future_status::ready;
   while (pending_.wait_for(1ms) == std::future_status::timeout) {
     if (is_set(cancel)) return false;
   }
@@ -273,7 +322,12 @@ Result<void> GpuRegions::expect(std::span<const u32> words, const std::atomic<bo
   return {};
 }
 
+// Chooses, unless something is chosen already; and makes that, if it may take the time.
 Result<void> GpuRegions::look(const std::atomic<bool>* cancel) {
+  const auto make_if_affordable = [&] {
+    return seconds_before(predicted_seconds(translator_->words())) <= 0 ? make(cancel) : Result<void>();
+  };
+  if (chosen_) return make_if_affordable();
   auto heat = target_->heat();
   if (!heat) return heat.error();
   auto usual_float = target_->usual_float();
@@ -283,14 +337,18 @@ Result<void> GpuRegions::look(const std::atomic<bool>* cancel) {
   for (std::size_t i = 0; i < heat->size(); ++i) heat_[i] = sum(heat_[i], (*heat)[i]);
   code_.usual_float = *usual_float;
   ++round_;
-  if (translator_->choose(codes_, *heat, *usual_float)) return make(cancel);
+  chosen_ = translator_->choose(codes_, *heat, *usual_float);
+  if (chosen_) return make_if_affordable();
   if (linked_) save();  // that there was nothing new is worth knowing, too
   return {};
 }
 
 Result<void> GpuRegions::make(const std::atomic<bool>* cancel) {
-  pending_ = std::async(std::launch::async,
-                        [translator = translator_, target = target_] { return compile(*translator, *target); });
+  chosen_ = false;
+  std::packaged_task<Made()> work(
+      [translator = translator_, target = target_] { return compile(*translator, *target); });
+  pending_ = work.get_future();
+  translator::Stragglers::start(std::move(work));
   return settle(cancel);
 }
 
@@ -310,6 +368,8 @@ GpuRegions::Made GpuRegions::compile(translator::GpuTranslator& translator, Regi
 bool GpuRegions::adopt(Made made) {
   seconds_ += made.seconds;
   link_seconds_ += made.link_seconds;
+  made_words_ += static_cast<double>(made.translation.words - std::min(made.translation.words, code_.words));
+  ++links_;
   auto linked = made.image ? timed(link_seconds_, [&] { return target_->load(*made.image); }) : made.image.error();
   if (!linked) {
     fail(linked.error().message);

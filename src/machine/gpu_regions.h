@@ -1,8 +1,10 @@
 // Translated code for lanes on a GPU: what is known of a program from earlier runs is there when it starts; otherwise
-// the first launches are cut short to see where the lanes are, that is translated, and the lanes go on with it.
+// the first launches are cut short to see where the lanes are, that is translated while they run on, and then they
+// go on with it.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
@@ -44,6 +46,8 @@ class GpuRegions {
   struct Settings {
     GpuRounds rounds;
     double budget_seconds = 1e9;  // of compiling and linking
+    double share = 1;  // the part of a program's time, its own and the compilers', that these may take
+    bool overlaps = false;  // lanes run on while compilers work; otherwise they wait
     cache::Folder folder;         // where code is kept; none: nowhere
     std::string key;              // what code depends on, beside the guest's and how the lanes lie
     std::string reason;           // for Statistics::launches_reason
@@ -53,6 +57,7 @@ class GpuRegions {
   static std::unique_ptr<GpuRegions> create(const Options& options, const Dispatching& dispatching,
                                             const device::cuda::Gpu& gpu);
   explicit GpuRegions(Settings settings) : settings_(std::move(settings)) {}
+  ~GpuRegions();
   const Settings& settings() const { return settings_; }
 
   // The target has been given the programs with this code and has not run yet. `images` keep the words alive.
@@ -82,6 +87,10 @@ class GpuRegions {
   bool is_over() const;
   Result<void> take();
   void restart();
+  // What a choice of so many words is expected to cost, from what there was.
+  double predicted_seconds(u64 words) const;
+  // How long lanes must run before that much more compiling is within its share of the time.
+  double seconds_before(double cost) const;
   // What compilers have made. Nothing is loaded onto the GPU by them: kernels may run there, and loading waits for
   // them.
   struct Made {
@@ -90,7 +99,7 @@ class GpuRegions {
     double seconds = 0, link_seconds = 0;
   };
   static Made compile(translator::GpuTranslator& translator, RegionTarget& target);
-  bool is_ready(const std::atomic<bool>* cancel);  // waits until it is, or somebody cancels
+  bool is_ready(const std::atomic<bool>* cancel);  // where lanes do not run on it waits until it is, or is cancelled
   bool adopt(Made made);
   Result<void> look(const std::atomic<bool>* cancel);
   Result<void> make(const std::atomic<bool>* cancel);
@@ -110,13 +119,16 @@ class GpuRegions {
   std::vector<bool> expected_;  // words
   translator::GpuLimits limits_;
   u32 round_ = 0;
+  bool chosen_ = false;  // something is to be made, when that is affordable
+  double run_seconds_ = 0;  // of the lanes, with this program
+  std::chrono::steady_clock::time_point resumed_ = std::chrono::steady_clock::now();
+  double made_words_ = 0, links_ = 0;  // by compilers so far
   u64 cached_ = 0;
   bool failed_ = false;
   double seconds_ = 0, link_seconds_ = 0;
   double seconds_before_ = 0;  // of both, for other programs
   std::future<void> saving_;  // of the last file; whoever destroys this waits
   std::future<Made> pending_;
-  std::vector<std::future<Made>> abandoned_;  // of programs that are no longer here; whoever destroys this waits
 };
 
 }  // namespace kvrm

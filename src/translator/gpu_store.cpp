@@ -44,7 +44,7 @@ std::optional<StoredGpuCode> GpuStore::find() const {
       !from.done()) {
     return std::nullopt;
   }
-  if (heads == 0 || size == 0) return std::nullopt;
+  if ((heads == 0) != (size == 0)) return std::nullopt;
   return code;
 }
 

@@ -22,6 +22,12 @@ class RealGpuTranslator final : public GpuTranslator {
     choice_.resume(codes, heat, heads, stretches, usual_float);
   }
 
+  u64 words() const override {
+    u64 sum = 0;
+    for (const GpuRegion& region : choice_.regions()) sum += region.plan.words;
+    return sum;
+  }
+
   GpuTranslation translate(LaneKind kind) override {
     GpuTranslation made;
     made.error = "the translator failed";

@@ -66,6 +66,8 @@ class GpuTranslator {
   // For a new one: takes what was chosen before, `heat` being that of all choices together.
   virtual void resume(std::span<const SharedCode> codes, std::span<const u32> heat, std::span<const GpuHead> heads,
                       std::span<const GpuStretch> stretches, bool usual_float) = 0;
+  // Of what has been chosen so far, with repetitions.
+  virtual u64 words() const = 0;
   // What has been chosen so far.
   virtual GpuTranslation translate(LaneKind kind) = 0;
 };

@@ -3,13 +3,13 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "translator/bitcode.h"
 #include "translator/host_compiler.h"
 #include "translator/region_store.h"
+#include "translator/stragglers.h"
 #include "translator/thread_clock.h"
 #include "translator/translator.h"
 
@@ -23,32 +23,6 @@ constexpr u32 kEarlyRuns = 3;
 // What a word is taken to cost before any has been compiled, and how many words' time that weighs.
 constexpr double kUsualSecondsAWord = 1e-3;
 constexpr double kUsualWords = 40;
-
-// Threads that still compile for a translator that is gone. LLVM's own globals must outlive them.
-class Stragglers {
- public:
-  static Stragglers& get() {
-    static Stragglers all;
-    return all;
-  }
-  ~Stragglers() {
-    std::unique_lock lock(mutex_);
-    none_.wait(lock, [this] { return count_ == 0; });
-  }
-  void begin() {
-    const std::lock_guard lock(mutex_);
-    ++count_;
-  }
-  void end() {
-    const std::lock_guard lock(mutex_);
-    if (--count_ == 0) none_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable none_;
-  int count_ = 0;
-};
 
 // Which entries have regions, as a set that may name too many: whoever decodes a word asks it first, without a lock.
 class LikelyHeads {
@@ -149,12 +123,7 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     requests_.push_back({std::move(plan), std::move(source), urgency, program});
     if (!working_) {
       working_ = true;
-      Stragglers::get().begin();
-      std::thread([self = shared_from_this()]() mutable {
-        self->work();
-        self.reset();
-        Stragglers::get().end();
-      }).detach();
+      Stragglers::start([self = shared_from_this()] { self->work(); });
     }
     changed_.notify_all();
   }

@@ -205,6 +205,67 @@ TEST_F(RegionsOfAGpu, ProgramsRunAtLeastAsLongAsTranslatingTakes) {
   EXPECT_EQ(regions.next(milliseconds(0)).time, GpuRounds().slice(0).time);
 }
 
+TEST_F(RegionsOfAGpu, LanesRunOnWhileCompilersWork) {
+  auto busy = settings();
+  busy.overlaps = true;
+  GpuRegions regions(busy);
+  ASSERT_TRUE(begin(regions));
+  std::promise<void> go;
+  device_.linker = go.get_future().share();
+  device_.heat[0] = 100;
+  for (int i = 0; i < 3; ++i) {
+    const LaneSet::Slice slice = pause(regions);
+    EXPECT_GT(slice.time.count(), 0) << "to see whether the compiler has ended";
+    EXPECT_TRUE(device_.regions.empty());
+  }
+  ASSERT_TRUE(begin(regions)) << "the next batch does not wait for it either";
+  go.set_value();
+  while (device_.regions.empty()) {
+    std::this_thread::sleep_for(milliseconds(1));
+    pause(regions);
+  }
+  EXPECT_EQ(device_.regions.size(), 1u);
+  EXPECT_EQ(device_.links, 1u);
+}
+
+TEST_F(RegionsOfAGpu, CompilersTakeTheirShareOfTheTimeAtMost) {
+  auto thrifty = settings();
+  thrifty.share = 0.25;
+  GpuRegions regions(thrifty);
+  ASSERT_TRUE(begin(regions));
+  device_.heat[0] = 100;
+  LaneSet::Slice slice = pause(regions);
+  EXPECT_EQ(device_.links, 0u) << "nothing has run yet";
+  EXPECT_GT(slice.time, milliseconds(300)) << "three times what a link is taken to cost";
+  while (device_.links == 0) {
+    std::this_thread::sleep_for(milliseconds(100));
+    slice = pause(regions);
+  }
+  EXPECT_EQ(device_.regions.size(), 1u);
+  // A compiler that is slower than expected is waited out before the next.
+  device_.link_time = milliseconds(200);
+  device_.heat[8] = 100;
+  while (device_.links == 1) {
+    std::this_thread::sleep_for(milliseconds(100));
+    slice = pause(regions);
+  }
+  EXPECT_GE(slice.time, milliseconds(100));
+}
+
+TEST_F(RegionsOfAGpu, WhereLanesWereFoundIsKeptWithoutCode) {
+  auto thrifty = settings();
+  thrifty.share = 1e-6;
+  auto first = std::make_unique<GpuRegions>(thrifty);
+  ASSERT_TRUE(begin(*first));
+  device_.heat[0] = 100;
+  pause(*first);
+  EXPECT_EQ(device_.links, 0u);
+  first.reset();
+  GpuRegions again(settings());
+  ASSERT_TRUE(begin(again));
+  EXPECT_EQ(device_.regions.size(), 1u) << "no look is needed";
+}
+
 TEST_F(RegionsOfAGpu, AreMadeWhereLanesAreFound) {
   GpuRegions regions(settings());
   ASSERT_TRUE(begin(regions));
