@@ -5,41 +5,28 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <tuple>
 #include <utility>
+
+#include "../bench.h"
 
 namespace reductions {
 
 inline constexpr std::size_t kRows = 9;
 inline constexpr std::size_t kColumns = 23;
 
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint32_t next() {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<std::uint32_t>(state_ >> 32);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 template <typename Element>
 struct Table {
   Element cells[kRows][kColumns];
 
   // Small numbers, so that equal ones occur and the first or the last of them must be chosen.
-  void fill(Random& random) {
+  void fill(std::uint64_t& random) {
     for (auto& row : cells)
-      for (Element& cell : row) cell = static_cast<Element>(random.next() % 100);
+      for (Element& cell : row) cell = static_cast<Element>(random_next(&random) % 100);
   }
 };
-
-inline std::uint64_t fold(std::uint64_t sum, std::uint64_t word) { return (sum ^ word) * 1099511628211u; }
 
 using Elements = std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t,
                             std::int64_t, std::uint64_t, float, double>;
@@ -52,8 +39,7 @@ struct Tables {
       all;
 
   void fill(std::uint64_t seed) {
-    Random random(seed);
-    std::apply([&](auto&... table) { (table.fill(random), ...); }, all);
+    std::apply([&](auto&... table) { (table.fill(seed), ...); }, all);
   }
 
   template <typename Element>
@@ -74,11 +60,16 @@ struct ForEach<std::tuple<Types...>> {
   }
 };
 
-inline int passes(int argc, char** argv) { return argc > 1 ? std::atoi(argv[1]) : 1; }
-
-inline int report(const char* name, std::uint64_t sum) {
-  std::printf("%s %016llx\n", name, static_cast<unsigned long long>(sum));
-  return 0;
+// The whole program: so many passes over tables and lengths that change; reduce(tables, columns, sum) does one.
+template <typename Reduce>
+int run(const char* name, int argc, char** argv, Reduce&& reduce) {
+  static Tables tables;
+  std::uint64_t sum = 0;
+  for (int pass = 0, count = argc > 1 ? std::atoi(argv[1]) : 1; pass < count; pass++) {
+    if (pass % 16 == 0) tables.fill(static_cast<std::uint64_t>(pass));
+    sum = reduce(tables, kColumns - static_cast<std::size_t>(pass) % 16, sum);
+  }
+  return report(name, sum);
 }
 
 }  // namespace reductions

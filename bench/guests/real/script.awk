@@ -1,5 +1,5 @@
 # What busybox awk is timed with: fields, arrays, functions, regular expressions, printf, recursion.
-# Run with -v size=SIZE on words.txt; SIZE is the number of lines that are read.
+# Run with -v size=SIZE on a file of words; SIZE is the number of lines it reads.
 function random(limit) {
   seed = (seed * 69069 + 12345) % 4294967296
   return int(seed / 65536) % limit

@@ -95,12 +95,8 @@ std::uint64_t all(const Tables& tables, std::size_t columns, std::uint64_t sum) 
 }  // namespace
 
 int main(int argc, char** argv) {
-  static Tables tables;
-  std::uint64_t sum = 0;
-  for (int pass = 0, count = passes(argc, argv); pass < count; pass++) {
-    if (pass % 16 == 0) tables.fill(static_cast<std::uint64_t>(pass));
-    std::size_t columns = kColumns - static_cast<std::size_t>(pass) % 16;
+  return run("sums", argc, argv, [](const Tables& tables, std::size_t columns, std::uint64_t sum) {
     ForEach<Elements>::run([&]<typename Element>() { sum = all<Element>(tables, columns, sum); });
-  }
-  return report("sums", sum);
+    return sum;
+  });
 }

@@ -12,16 +12,13 @@
 #include <variant>
 #include <vector>
 
+#include "../bench.h"
+
 namespace {
 
 std::uint64_t state = 9;
 
-unsigned random_below(unsigned limit) {
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  return static_cast<unsigned>(state >> 33) % limit;
-}
-
-std::uint64_t fold(std::uint64_t sum, std::uint64_t word) { return (sum ^ word) * 1099511628211u; }
+unsigned random_below(unsigned limit) { return random_next(&state) % limit; }
 
 struct UnknownName : std::runtime_error {
   explicit UnknownName(const std::string& name) : std::runtime_error("unknown name " + name) {}

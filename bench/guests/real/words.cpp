@@ -16,16 +16,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "../bench.h"
+
 namespace {
 
 std::uint64_t state = 5;
 
-unsigned random_below(unsigned limit) {
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  return static_cast<unsigned>(state >> 33) % limit;
-}
-
-std::uint64_t fold(std::uint64_t sum, std::uint64_t word) { return (sum ^ word) * 1099511628211u; }
+unsigned random_below(unsigned limit) { return random_next(&state) % limit; }
 
 std::string make_word() {
   static const std::string syllables[] = {"ka", "lo", "mi", "ne", "ru", "sto", "ti", "ven", "quo", "dra"};
