@@ -144,7 +144,8 @@ def fetched(packages):
 
     if not packages or fetch(*sorted(packages)):
         return packages
-    return {package for package in packages if fetch(package)}
+    # One that is not to be had takes no other with it.
+    return {package for package in packages if len(packages) > 1 and fetch(package)}
 
 
 def is_there(program, packages):
