@@ -14,10 +14,11 @@ import json
 import math
 import os
 import pathlib
+import shlex
 import statistics
-import sys
 
-import run
+import harness
+import programs
 
 
 def main():
@@ -27,7 +28,7 @@ def main():
     parser.add_argument("--a-options", default="", help="options for the first's kvrm run")
     parser.add_argument("--b-options", default="", help="and for the second's")
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--set", choices=("integer", "numeric", "all"), default="integer")
+    parser.add_argument("--set", default="integer", help=f"some of {','.join(programs.SETS)}, or all")
     parser.add_argument("--only", default="", help="only the programs whose name contains this")
     parser.add_argument("--guests", help="run the guests in this folder; build and fetch nothing")
     parser.add_argument("--instructions", type=lambda text: int(float(text)), help="stop each program after so many")
@@ -35,27 +36,31 @@ def main():
     options = parser.parse_args()
 
     if options.guests:
-        packages, run.GUESTS, run.FILES = False, pathlib.Path(options.guests).absolute(), os.getcwd()
+        programs.GUESTS, programs.FILES = pathlib.Path(options.guests).absolute(), pathlib.Path.cwd()
+    chosen = programs.chosen(programs.chosen_sets(options.set), options.only)
+    if options.guests:
+        chosen = [program for program in chosen if program.package is None]
     else:
-        packages = run.prepare()
-    stop = f" --max-instructions {options.instructions}" if options.instructions else ""
-    commands = []
-    for kvrm, extra in ((options.a, options.a_options), (options.b, options.b_options)):
-        options.kvrm, options.kvrm_options = os.path.abspath(kvrm), extra + stop
-        commands.append({name: row[1]["kvrm"] for name, row in run.programs(options, packages).items()})
+        chosen = programs.prepare(chosen)
+    stop = ["--max-instructions", str(options.instructions)] if options.instructions else []
+    sides = [
+        (os.path.abspath(kvrm), shlex.split(extra) + stop)
+        for kvrm, extra in ((options.a, options.a_options), (options.b, options.b_options))
+    ]
 
     ratios = {}
-    for name in commands[0]:
-        times = ([], [])
+    for program in chosen:
+        name, times = program.name, ([], [])
         for round_number in range(options.rounds):
-            run.note(f"{name}: round {round_number + 1} of {options.rounds}")
+            harness.note(f"{name}: round {round_number + 1} of {options.rounds}")
             for side in (0, 1) if round_number % 2 == 0 else (1, 0):
-                times[side].append(run.timed(commands[side][name], may_stop=bool(stop))[0])
+                done = harness.measured(program.kvrm(*sides[side]), programs.FILES, may_stop=bool(stop))
+                times[side].append(done.wall)
         # Runs next to each other are compared: a machine that others use changes its speed all the time.
         ratios[name] = statistics.median(b / a for a, b in zip(*times))
         print(f"{name:20} {ratios[name]:.4f}", flush=True)
     if not ratios:
-        sys.exit("compare: no such program")
+        harness.fail("none of the programs can run here")
     mean = math.exp(statistics.fmean(map(math.log, ratios.values())))
     print(f"geometric mean B/A   {mean:.4f} over {len(ratios)} programs, {options.rounds} alternating rounds")
     if options.json:

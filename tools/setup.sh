@@ -5,8 +5,8 @@
 set -eu
 
 build="cmake ninja-build clang-19 llvm-19-dev libzstd-dev zlib1g-dev python3 libfmt-dev libcli11-dev nlohmann-json3-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross make"
-test="$build g++ libclang-rt-19-dev clang-format-19 libgtest-dev qemu-user gcc-12-source dpkg libopenmpi-dev openmpi-bin python3-dev python3-venv"
-bench="$build gcc qemu-user dpkg"
+test="$build g++ g++-aarch64-linux-gnu libclang-rt-19-dev clang-format-19 libgtest-dev qemu-user gcc-12-source dpkg libopenmpi-dev openmpi-bin python3-dev python3-venv"
+bench="$build gcc g++-aarch64-linux-gnu qemu-user dpkg"
 
 case "${1:-}" in
   build) wanted=$build ;;
