@@ -51,6 +51,7 @@ LaneRegions::LaneRegions(std::shared_ptr<Translator> translator, memory::Address
 
 LaneRegions::~LaneRegions() {
   engine_.use_regions(nullptr);
+  if (current_ == this) current_ = nullptr;  // the next lane may lie at the same address
   if (!shared_ || sampler_.is_empty()) return;
   const std::lock_guard lock(shared_->mutex);
   sampler_.bring_to(shared_->profile);
