@@ -76,6 +76,7 @@ enum class StopReason {
   kSignal,  // a Linux program was killed by a signal
   kSystemCall,  // SVC on a raw machine without a hook, or the hook asked to stop
   kCancelled,  // cancel() was called
+  kTimeout,  // a job took longer than JobLimits::timeout
   kDevice,  // the device failed; the message says how
 };
 const char* to_string(StopReason reason);
