@@ -39,6 +39,7 @@ struct Options {
   // runs), and how many seconds of compiling it may take in all.
   std::optional<unsigned> jit_threshold = {};
   std::optional<double> jit_budget = {};
+  bool perf_map = false;  // CPU device: write /tmp/perf-PID.map, which names translated code to perf(1)
   unsigned threads = 0;  // CPU device: host threads for its lanes; 0: all there are
   unsigned device_ordinal = 0;  // which GPU, as its driver counts them
   Dispatch dispatch = Dispatch::kTable;
