@@ -1,15 +1,14 @@
 #include "check.h"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "commands.h"
 #include "interrupt.h"
 #include "kvrm/machine.h"
 #include "options.h"
+#include "streams.h"
 
 namespace kvrm::cli {
 namespace {
@@ -75,23 +74,14 @@ std::string difference(const Side& interp, const Side& jit) {
 
 }  // namespace
 
-std::string all_of_stdin() {
-  std::string bytes;
-  char buffer[65536];
-  for (;;) {
-    const ssize_t n = ::read(STDIN_FILENO, buffer, sizeof buffer);
-    if (n > 0) bytes.append(buffer, static_cast<std::size_t>(n));
-    if (n == 0 || (n < 0 && errno != EINTR)) return bytes;
-  }
-}
-
 int run_check(const MachineArguments& arguments, const Settings& settings) {
   const auto step = parse_count(arguments.check);
   if (!step || *step == 0) return host_error("run: --check takes a number from 1, not '" + arguments.check + "'");
-  const std::string input = isatty(STDIN_FILENO) ? std::string() : all_of_stdin();
-  auto interp = make_side(settings, Engine::kInterpreter, input);
+  const auto input = isatty(STDIN_FILENO) ? Result<std::string>("") : whole_stdin("--check");
+  if (!input) return host_error("run: " + input.error().message);
+  auto interp = make_side(settings, Engine::kInterpreter, input.value());
   if (!interp) return host_error(interp.error().message);
-  auto jit = make_side(settings, Engine::kJit, input);
+  auto jit = make_side(settings, Engine::kJit, input.value());
   if (!jit) return host_error(jit.error().message);
   const Interrupt interrupt(jit->machine);
   for (std::uint64_t done = 0;;) {
@@ -99,24 +89,24 @@ int run_check(const MachineArguments& arguments, const Settings& settings) {
     const std::uint64_t now = std::min(*step, settings.budget - done);
     advance(*interp, now);
     advance(*jit, now);
-    if (jit->stop.reason == StopReason::kCancelled) return 130;
-    fmt::print("{}", jit->output);
-    fmt::print(stderr, "{}", jit->errors);
-    std::fflush(stdout);
+    if (jit->stop.reason == StopReason::kCancelled) return Interrupt::status();
+    print_text(jit->output);
+    say_text(jit->errors);
+    if (!flush_output()) return kHostError;
     if (const std::string what = difference(*interp, *jit); !what.empty()) {
-      fmt::print(stderr, "kvrm: the engines differ after instruction {} and before or at {}: {}\n", done,
-                 done + std::max(interp->stop.instructions, jit->stop.instructions), what);
-      fmt::print(stderr, "kvrm: they were equal at pc {:#x}; repeat with\n", before_pc);
+      say("kvrm: the engines differ after instruction {} and before or at {}: {}\n", done,
+          done + std::max(interp->stop.instructions, jit->stop.instructions), what);
+      say("kvrm: they were equal at pc {:#x}; repeat with\n", before_pc);
       for (const char* engine : {"interp", "jit"}) {
-        fmt::print(stderr, "kvrm:   kvrm run --engine {} --seed {} --max-instructions {} --stats {}\n", engine,
-                   settings.program.seed, done + interp->stop.instructions, settings.program.path);
+        say("kvrm:   kvrm run --engine {} --seed {} --max-instructions {} --stats {}\n", engine, settings.program.seed,
+            done + interp->stop.instructions, settings.program.path);
       }
       return kHostError;
     }
     done += jit->stop.instructions;
     const bool over = jit->stop.reason != StopReason::kBudget || done >= settings.budget;
     if (!over) continue;
-    fmt::print(stderr, "kvrm: equal over {} instructions, {} regions\n", done, jit->machine.statistics().regions);
+    say("kvrm: equal over {} instructions, {} regions\n", done, jit->machine.statistics().regions);
     return jit->stop.reason == StopReason::kExit     ? jit->stop.exit_status
            : jit->stop.reason == StopReason::kSignal ? 128 + jit->stop.signal
                                                      : kHostError;

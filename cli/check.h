@@ -5,9 +5,6 @@
 
 namespace kvrm::cli {
 
-// All there is on stdin, which both get.
-std::string all_of_stdin();
-
 int run_check(const MachineArguments& arguments, const Settings& settings);
 
 }  // namespace kvrm::cli

@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace kvrm::cli {
 
@@ -11,12 +13,14 @@ inline constexpr int kHostError = 125;
 
 using Command = std::function<int()>;
 
-// `chosen` receives the command when its name is on the line.
-void add_run(CLI::App& app, Command& chosen);
-void add_fleet(CLI::App& app, Command& chosen);
+// `chosen` receives the command when its name is on the line. `separated`: what follows `--` on the line; it is there
+// when the command runs.
+void add_run(CLI::App& app, const std::vector<std::string>& separated, Command& chosen);
+void add_fleet(CLI::App& app, const std::vector<std::string>& separated, Command& chosen);
 void add_info(CLI::App& app, Command& chosen);
 void add_disasm(CLI::App& app, Command& chosen);
 void add_models(CLI::App& app, Command& chosen);
+void add_cache(CLI::App& app, Command& chosen);
 
 // Prints "kvrm: message" on stderr and returns kHostError.
 int host_error(const std::string& message);

@@ -1,12 +1,12 @@
 // kvrm disasm: the text of words, of a raw file or of a program's code.
-#include <fmt/core.h>
-
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "commands.h"
 #include "kvrm/machine.h"
 #include "options.h"
+#include "streams.h"
 
 namespace kvrm::cli {
 namespace {
@@ -19,7 +19,7 @@ struct DisasmArguments {
 };
 
 void print_word(std::uint64_t address, std::uint32_t word) {
-  fmt::print("{:12x}:  {:08x}  {}\n", address, word, disassemble(word, address));
+  print("{:12x}:  {:08x}  {}\n", address, word, disassemble(word, address));
 }
 
 int print_words(const DisasmArguments& arguments, std::uint64_t address) {
@@ -33,8 +33,17 @@ int print_words(const DisasmArguments& arguments, std::uint64_t address) {
   return 0;
 }
 
-void print_code(std::uint64_t address, std::span<const std::uint8_t> bytes) {
+// The symbols at an address; they and those before are taken off the list.
+void print_labels(std::uint64_t address, std::span<const CodeSymbol>& symbols) {
+  for (bool first = true; !symbols.empty() && symbols.front().address <= address; symbols = symbols.subspan(1)) {
+    if (symbols.front().address != address) continue;
+    print("{}{:016x} <{}>:\n", std::exchange(first, false) ? "\n" : "", address, symbols.front().name);
+  }
+}
+
+void print_code(std::uint64_t address, std::span<const std::uint8_t> bytes, std::span<const CodeSymbol> symbols = {}) {
   for (std::size_t offset = 0; offset + 4 <= bytes.size(); offset += 4) {
+    print_labels(address + offset, symbols);
     std::uint32_t word = 0;
     std::memcpy(&word, bytes.data() + offset, sizeof(word));
     print_word(address + offset, word);
@@ -59,8 +68,9 @@ int disasm(const DisasmArguments& arguments) {
   auto segments = executable_segments(*bytes);
   if (!segments) return host_error(arguments.file + ": " + segments.error().message);
   for (const CodeSegment& segment : *segments) {
-    fmt::print("; code at {:#x}, {} bytes\n", segment.address, segment.bytes.size());
-    print_code(segment.address, segment.bytes);
+    print("; {} at {:#x}, {} bytes\n", segment.name.empty() ? "code" : segment.name, segment.address,
+          segment.bytes.size());
+    print_code(segment.address, segment.bytes, segment.symbols);
   }
   return 0;
 }
@@ -70,11 +80,14 @@ int disasm(const DisasmArguments& arguments) {
 void add_disasm(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<DisasmArguments>();
   CLI::App* command = app.add_subcommand("disasm", "Disassemble words, a raw file or a program's code");
-  command->add_option("FILE", arguments->file, "An ARM64 ELF program, or any file with --raw");
+  command->add_option("FILE", arguments->file, "An ARM64 ELF file, or any file with --raw");
   command->add_option("--word", arguments->words, "Words in hexadecimal instead of a file");
   command->add_option("--address", arguments->address, "Address of the first word (raw files and words)");
   command->add_flag("--raw", arguments->raw, "The file is bare code, not an ELF");
-  command->footer("Each line: address, word, text. Branches show their distance in bytes, as LLVM prints them.");
+  command->footer(
+      "Each line: address, word, text; before it the symbols of that address. Branches show their distance in bytes, "
+      "as\n"
+      "LLVM prints them.");
   command->callback([arguments, &chosen] { chosen = [arguments] { return disasm(*arguments); }; });
 }
 

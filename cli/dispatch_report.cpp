@@ -32,14 +32,14 @@ std::string confusion_text(const std::array<std::array<std::uint64_t, 7>, 7>& co
   return text;
 }
 
-std::string dispatch_text(const DispatchStatistics& statistics) {
-  std::string text = fmt::format("{:<19}{}{}", "dispatch", to_string(statistics.mode),
+std::string dispatch_text(const DispatchStatistics& statistics, std::size_t width) {
+  std::string text = fmt::format("{:<{}}{}{}", "dispatch", width, to_string(statistics.mode),
                                  statistics.every ? ", decided for every instruction that runs" : "");
   if (!statistics.weights.empty()) text += fmt::format(", {}", statistics.weights);
   if (statistics.mode == Dispatch::kNeural && !statistics.verified) text += ", UNVERIFIED";
   text += '\n';
   for (unsigned i = 0; i < kClasses; ++i) {
-    text += fmt::format("  {:<17}{}\n", class_name(i), statistics.routed[i]);
+    text += fmt::format("  {:<{}}{}\n", class_name(i), width - 2, statistics.routed[i]);
   }
   if (statistics.mode != Dispatch::kHybrid) return text;
   std::uint64_t asked = 0;

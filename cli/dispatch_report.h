@@ -10,7 +10,8 @@ namespace kvrm::cli {
 
 // Rows are the table's classes, columns the network's.
 std::string confusion_text(const std::array<std::array<std::uint64_t, 7>, 7>& confusion);
-std::string dispatch_text(const DispatchStatistics& statistics);
+// Names have `width` columns.
+std::string dispatch_text(const DispatchStatistics& statistics, std::size_t width);
 nlohmann::ordered_json dispatch_json(const DispatchStatistics& statistics);
 
 }  // namespace kvrm::cli

@@ -1,14 +1,14 @@
 // kvrm fleet: one program over many inputs, or many programs.
 #include "kvrm/fleet.h"
 
-#include <fmt/core.h>
-
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <set>
 #include <system_error>
 
+#include "command_line.h"
 #include "commands.h"
 #include "endings.h"
 #include "inputs.h"
@@ -18,7 +18,9 @@
 #include "progress.h"
 #include "ranks.h"
 #include "records.h"
+#include "results_header.h"
 #include "statistics.h"
+#include "streams.h"
 
 namespace kvrm::cli {
 namespace {
@@ -30,6 +32,7 @@ struct FleetArguments {
   std::string out;
   std::string stdout_dir;
   std::string max_output = "16M";
+  std::string timeout;
   bool resume = false;
 };
 
@@ -53,8 +56,24 @@ Result<std::vector<unsigned>> parse_devices(const std::string& text) {
   return devices;
 }
 
-Result<Plan> plan_of(const FleetArguments& arguments, const std::vector<std::string>& command) {
+Result<JobLimits> limits_of(const FleetArguments& arguments, std::uint64_t instructions) {
   constexpr std::uint64_t kMostOutput = std::uint64_t{1} << 30;
+  JobLimits limits;
+  limits.instructions = instructions;
+  const auto max_output = parse_size(arguments.max_output);
+  if (!max_output || *max_output > kMostOutput) return Error{"--max-output takes a size up to 1G"};
+  limits.max_output = *max_output;
+  if (arguments.timeout.empty()) return limits;
+  constexpr double kMostSeconds = 1e9;
+  const auto seconds = parse_seconds(arguments.timeout);
+  if (!seconds || *seconds <= 0 || *seconds > kMostSeconds) {
+    return Error{"--timeout takes seconds such as 10 or 0.5, not '" + arguments.timeout + "'"};
+  }
+  limits.timeout = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(*seconds));
+  return limits;
+}
+
+Result<Plan> plan_of(const FleetArguments& arguments, const std::vector<std::string>& command) {
   auto settings = settings_of(arguments.machine, command);
   if (!settings) return settings.error();
   if (arguments.out.empty()) return Error{"where do the results go? (--out RESULTS.jsonl)"};
@@ -65,10 +84,9 @@ Result<Plan> plan_of(const FleetArguments& arguments, const std::vector<std::str
   if (!own_programs && command.empty()) return Error{"which program? (kvrm fleet [OPTIONS] PROGRAM [ARGS...])"};
   auto devices = parse_devices(arguments.devices);
   if (!devices) return devices.error();
-  const auto max_output = parse_size(arguments.max_output);
-  if (!max_output || *max_output > kMostOutput) return Error{"--max-output takes a size up to 1G"};
-  const JobLimits limits{settings->budget, *max_output};
-  return Plan{std::move(*settings), limits, std::move(*devices), std::move(*inputs)};
+  auto limits = limits_of(arguments, settings->budget);
+  if (!limits) return limits.error();
+  return Plan{std::move(*settings), *limits, std::move(*devices), std::move(*inputs)};
 }
 
 // The inputs of this rank that have no record yet.
@@ -148,11 +166,13 @@ int run_fleet(Fleet& fleet, const FleetArguments& arguments, const Plan& plan, c
         write);
   }
   if (!worked) return host_error("fleet: " + worked.error().message);
-  if (!written) return host_error("fleet: " + written.error().message);
+  if (!written) {
+    return results->reader_is_gone() ? 128 + SIGPIPE : host_error("fleet: " + written.error().message);
+  }
   const bool interrupted = fleet.cancelled();
   if (ranks.is_first()) {
-    fmt::print(stderr, "kvrm: {}{} of {} inputs{}{}\n", interrupted ? "interrupted; " : "", done_before + records,
-               plan.inputs.size(), records != 0 ? ": " : "", endings.text());
+    say("kvrm: {}{} of {} inputs{}{}\n", interrupted ? "interrupted; " : "", done_before + records, plan.inputs.size(),
+        records != 0 ? ": " : "", endings.text());
     if (!arguments.machine.stats.empty()) {
       print_statistics(fleet.statistics(), plan.settings.options.lanes, arguments.machine.stats == "json",
                        {{"inputs", plan.inputs.size()},
@@ -162,18 +182,24 @@ int run_fleet(Fleet& fleet, const FleetArguments& arguments, const Plan& plan, c
                         {"endings", endings.counts()}});
     }
   }
-  return interrupted ? 130 : 0;
+  return interrupted ? Interrupt::status() : 0;
 }
 
-int fleet(const FleetArguments& arguments, const std::vector<std::string>& command) {
+Result<ResultsFile> open_results(const FleetArguments& arguments, const Plan& plan) {
+  const auto header = ResultsHeader::make(plan.settings, plan.limits, plan.inputs);
+  if (!header) return header.error();
+  return ResultsFile::open(arguments.out, arguments.stdout_dir, plan.inputs, header.value(), arguments.resume);
+}
+
+int fleet(const FleetArguments& arguments, const Result<std::vector<std::string>>& command) {
   auto joined = join_ranks();
   if (!joined) return host_error("fleet: " + joined.error().message);
   Ranks& ranks = **joined;
   // All ranks come to the same point, whatever goes wrong on one of them.
-  auto plan = plan_of(arguments, command);
-  auto results = plan && ranks.is_first()
-                     ? ResultsFile::open(arguments.out, arguments.stdout_dir, plan->inputs, arguments.resume)
-                     : Result<ResultsFile>(Error{});
+  auto plan = !command                                           ? Result<Plan>(command.error())
+              : ranks.size() > 1 && comes_once(arguments.inputs) ? Error{"under mpirun the inputs must be in a file"}
+                                                                 : plan_of(arguments, command.value());
+  auto results = plan && ranks.is_first() ? open_results(arguments, *plan) : Result<ResultsFile>(Error{});
   const bool ready = plan && (results || !ranks.is_first());
   const auto where = ranks.is_first() ? std::string() : fmt::format("rank {}: ", ranks.rank());
   if (!ready) host_error("fleet: " + where + (plan ? results.error() : plan.error()).message);
@@ -195,21 +221,24 @@ int fleet(const FleetArguments& arguments, const std::vector<std::string>& comma
 
 }  // namespace
 
-void add_fleet(CLI::App& app, Command& chosen) {
+void add_fleet(CLI::App& app, const std::vector<std::string>& separated, Command& chosen) {
   auto arguments = std::make_shared<FleetArguments>();
   CLI::App* command =
       app.add_subcommand("fleet", "Run a program over many inputs: kvrm fleet [OPTIONS] PROGRAM [ARGS...]");
   command->prefix_command();
   command->add_option("--stdin-dir", arguments->inputs.stdin_dir, "Inputs: the files of a folder, each one stdin");
-  command->add_option("--stdin-lines", arguments->inputs.stdin_lines, "Inputs: the lines of a file, each one stdin");
+  command->add_option("--stdin-lines", arguments->inputs.stdin_lines,
+                      "Inputs: the lines of a file, each one stdin; - for kvrm's own");
   command->add_option("--args-file", arguments->inputs.args_file,
                       "Inputs: the lines of a file, each more arguments for PROGRAM");
   command->add_option("--programs", arguments->inputs.programs,
                       "Inputs: the lines of a file, each a program with arguments and perhaps <STDIN-FILE");
-  command->add_option("--out", arguments->out, "The results, one JSON object per line");
+  command->add_option("--out", arguments->out, "The results, one JSON object per line; - for stdout");
   command->add_option("--stdout-dir", arguments->stdout_dir,
                       "Each input's stdout as a file of this folder instead of in its record");
   command->add_flag("--resume", arguments->resume, "Go on with the results of a run that was cut short");
+  command->add_option("--timeout", arguments->timeout,
+                      "Stop each program after so many seconds (10, 0.5); its record says \"timeout\"");
   command->add_option("--max-output", arguments->max_output, "Bytes of stdout and of stderr kept per input")
       ->capture_default_str();
   add_machine_options(*command, arguments->machine);
@@ -219,13 +248,16 @@ void add_fleet(CLI::App& app, Command& chosen) {
   command->add_flag("--progress", arguments->machine.progress, "A progress bar even where stderr is no terminal");
   command->footer(
       "Each input becomes one record: its index and name, how the program ended, its instructions and its output.\n"
-      "The status is 0 when every input has a record, however the programs ended; 130 after Ctrl-C; 125 if something\n"
-      "is wrong on this side. Killed at any moment, --resume goes on without repeating a finished input.\n"
+      "The status is 0 when every input has a record, however the programs ended; 130 after Ctrl-C, 143 after "
+      "SIGTERM;\n"
+      "125 if something is wrong on this side. Killed at any moment, --resume goes on without repeating a finished\n"
+      "input; it refuses results of another program, other arguments or other inputs. The first line of a results\n"
+      "file says what it belongs to; it has no index.\n"
       "Lines of --args-file and --programs are split at blanks; '...', \"...\" and \\ quote. Under mpirun the ranks\n"
       "share the inputs and rank 0 writes the results.\n"
       "Example: kvrm fleet --stdin-dir corpus --out results.jsonl ./parser --strict");
-  command->callback([arguments, command, &chosen] {
-    chosen = [arguments, command] { return fleet(*arguments, command->remaining()); };
+  command->callback([arguments, command, &separated, &chosen] {
+    chosen = [arguments, command, &separated] { return fleet(*arguments, guest_command(*command, separated)); };
   });
 }
 

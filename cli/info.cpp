@@ -1,11 +1,10 @@
 // kvrm info: what this machine is and what it can run on.
-#include <fmt/core.h>
-
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "kvrm/machine.h"
+#include "streams.h"
 
 namespace kvrm::cli {
 namespace {
@@ -46,13 +45,13 @@ nlohmann::ordered_json translator_as_json(const Information& facts) {
 void print_gpus(const Information& facts) {
   for (std::size_t number = 0; number < facts.gpus.size(); ++number) {
     const GpuInformation& gpu = facts.gpus[number];
-    fmt::print("gpu {:<5} {}: compute capability {}.{}, {} multiprocessors, {:.1f} GiB, driver CUDA {}, {}{}\n", number,
-               gpu.name, gpu.compute_major, gpu.compute_minor, gpu.multiprocessors,
-               static_cast<double>(gpu.memory) / (1 << 30), facts.gpu_driver,
-               !gpu.problem.empty() ? "cannot be used: " + gpu.problem
-               : gpu.has_code       ? "cubin embedded"
-                                    : "no cubin: the first start compiles the PTX",
-               gpu.limits_kernel_time ? ", limits kernel time" : "");
+    print("gpu {:<5} {}: compute capability {}.{}, {} multiprocessors, {:.1f} GiB, driver CUDA {}, {}{}\n", number,
+          gpu.name, gpu.compute_major, gpu.compute_minor, gpu.multiprocessors,
+          static_cast<double>(gpu.memory) / (1 << 30), facts.gpu_driver,
+          !gpu.problem.empty() ? "cannot be used: " + gpu.problem
+          : gpu.has_code       ? "cubin embedded"
+                               : "no cubin: the first start compiles the PTX",
+          gpu.limits_kernel_time ? ", limits kernel time" : "");
   }
 }
 
@@ -69,17 +68,16 @@ int info(bool as_json) {
         {"devices", {{{"name", "cpu"}, {"available", true}, {"threads", facts.host_threads}}, cuda_as_json(facts)}},
         {"engines", {{{"name", "interp"}, {"available", true}}, translator_as_json(facts)}},
     };
-    fmt::print("{}\n", json.dump(2));
+    print("{}\n", json.dump(2));
     return 0;
   }
-  fmt::print("kvrm {} ({})\n", version(), KVRM_BUILD_TYPE);
-  fmt::print("machine   Neoverse N1 at EL0, HWCAP {:#x}\n", facts.hwcap);
-  fmt::print("table     {} encodings, {} with semantics\n", facts.rows, facts.implemented_rows);
-  fmt::print("devices   cpu ({} threads); cuda{}\n", facts.host_threads,
-             facts.gpu_problem.empty() ? "" : ": " + facts.gpu_problem);
+  print("kvrm {} ({})\n", version(), KVRM_BUILD_TYPE);
+  print("machine   Neoverse N1 at EL0, HWCAP {:#x}\n", facts.hwcap);
+  print("table     {} encodings, {} with semantics\n", facts.rows, facts.implemented_rows);
+  print("devices   cpu ({} threads); cuda{}\n", facts.host_threads,
+        facts.gpu_problem.empty() ? "" : ": " + facts.gpu_problem);
   print_gpus(facts);
-  fmt::print("engines   interp; jit{}\n",
-             facts.translator_problem.empty() ? " (x86-64)" : ": " + facts.translator_problem);
+  print("engines   interp; jit{}\n", facts.translator_problem.empty() ? " (x86-64)" : ": " + facts.translator_problem);
   return 0;
 }
 

@@ -1,13 +1,12 @@
 #include "inputs.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "kvrm/inspect.h"
+#include "streams.h"
 #include "words.h"
 
 namespace kvrm::cli {
@@ -20,7 +19,8 @@ std::string valid_utf8(const std::string& text) {
 }
 
 Result<std::vector<std::string>> lines_of(const std::string& path) {
-  auto bytes = read_file(path);
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+  auto bytes = read_stream(path, kMost);
   if (!bytes) return bytes.error();
   std::vector<std::string> lines;
   for (auto at = bytes->begin(); at != bytes->end();) {
@@ -88,6 +88,15 @@ Result<std::vector<Input>> list_commands(const std::string& path, const std::vec
 }
 
 }  // namespace
+
+bool comes_once(const InputArguments& arguments) {
+  for (const std::string* path : {&arguments.stdin_lines, &arguments.args_file, &arguments.programs}) {
+    std::error_code error;
+    if (*path == "-" || (std::filesystem::exists(*path, error) && !std::filesystem::is_regular_file(*path, error)))
+      return true;
+  }
+  return false;
+}
 
 Result<std::vector<Input>> list_inputs(const InputArguments& arguments, const std::vector<std::string>& args) {
   const auto given = !arguments.stdin_dir.empty() + !arguments.stdin_lines.empty() + !arguments.args_file.empty() +

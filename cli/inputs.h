@@ -12,7 +12,7 @@ namespace kvrm::cli {
 
 struct InputArguments {
   std::string stdin_dir;    // a file each
-  std::string stdin_lines;  // a line each
+  std::string stdin_lines;  // a line each; this file and the next two may be "-" (stdin) or a pipe
   std::string args_file;    // a line of arguments each
   std::string programs;     // a line each: program, arguments, <stdin-file
 };
@@ -24,6 +24,9 @@ struct Input {
   std::string stdin_file;         // read when the job is made
   std::string stdin_text;
 };
+
+// Whether the list is read from stdin ("-") or a pipe: only one process can.
+bool comes_once(const InputArguments& arguments);
 
 // Exactly one of the four must be given. `args`: the fleet's own arguments, which come first.
 Result<std::vector<Input>> list_inputs(const InputArguments& arguments, const std::vector<std::string>& args);

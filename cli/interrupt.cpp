@@ -9,9 +9,12 @@ namespace {
 // All that a signal handler may reach.
 std::atomic<void*> target{nullptr};
 std::atomic<void (*)(void*)> cancel_target{nullptr};
+std::atomic<int> received{0};  // the first signal
 
 void on_interrupt(int signal) {
   std::signal(signal, SIG_DFL);
+  int none = 0;
+  received.compare_exchange_strong(none, signal);
   if (void* object = target.load()) cancel_target.load()(object);
 }
 
@@ -25,5 +28,9 @@ void Interrupt::arm(void* object, void (*cancel)(void*)) {
 }
 
 Interrupt::~Interrupt() { target.store(nullptr); }
+
+bool Interrupt::came() { return received.load() != 0; }
+
+int Interrupt::status() { return 128 + (came() ? received.load() : SIGINT); }
 
 }  // namespace kvrm::cli

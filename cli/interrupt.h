@@ -15,6 +15,10 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
+  static bool came();
+  // The exit status of a run that was cancelled: 130 after SIGINT, 143 after SIGTERM.
+  static int status();
+
  private:
   static void arm(void* object, void (*cancel)(void*));
 };

@@ -1,9 +1,8 @@
 #include "machine_options.h"
 
-#include <fmt/core.h>
-
 #include "kvrm/models.h"
 #include "options.h"
+#include "streams.h"
 
 namespace kvrm::cli {
 namespace {
@@ -39,7 +38,7 @@ Result<void> set_dispatch(const MachineArguments& arguments, Options& options) {
   options.dispatch = dispatch_named(arguments.dispatch);
   options.unverified = arguments.unverified;
   options.dispatch_every = arguments.dispatch_every;
-  options.notice = [](const std::string& line) { fmt::print(stderr, "kvrm: {}\n", line); };
+  options.notice = [](const std::string& line) { say("kvrm: {}\n", line); };
   if (options.dispatch == Dispatch::kTable) {
     if (!arguments.weights.empty()) return Error{"--weights needs --dispatch neural or hybrid"};
     if (arguments.unverified) return Error{"--unverified needs --dispatch neural"};
@@ -50,6 +49,19 @@ Result<void> set_dispatch(const MachineArguments& arguments, Options& options) {
   if (!weights) return weights.error();
   options.weights = *weights;
   return {};
+}
+
+// The variables as given, each once: of two with the same name the last one counts.
+Result<std::vector<std::string>> environment_of(const std::vector<std::string>& pairs) {
+  std::vector<std::string> env;
+  for (const std::string& pair : pairs) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0) return Error{"--env takes K=V, not '" + pair + "'"};
+    const std::string name = pair.substr(0, equals + 1);
+    std::erase_if(env, [&](const std::string& before) { return before.starts_with(name); });
+    env.push_back(pair);
+  }
+  return env;
 }
 
 }  // namespace
@@ -72,7 +84,9 @@ void add_machine_options(CLI::App& command, MachineArguments& arguments) {
   command.add_option("--memory", arguments.memory, "A guest's memory limit (512M, 4G)")->capture_default_str();
   command.add_option("--root", arguments.root,
                      "The one folder the guest may see, as /, read and write (default: none)");
-  command.add_option("--env", arguments.env, "Set an environment variable, K=V; may be repeated (default: none)")
+  command
+      .add_option("--env", arguments.env,
+                  "Set an environment variable, K=V; may be repeated, the last of a name counts (default: none)")
       ->allow_extra_args(false)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -82,27 +96,33 @@ void add_machine_options(CLI::App& command, MachineArguments& arguments) {
       ->check(CLI::IsMember({"virtual", "host"}))
       ->capture_default_str();
   command.add_option("--seed", arguments.seed, "Seed of the guest's random numbers")->capture_default_str();
-  command.add_flag("--stats{text}", arguments.stats,
-                   "Statistics on stderr at the end; --stats=json writes one JSON object as the last line");
+  command
+      .add_flag("--stats{text}", arguments.stats,
+                "Statistics on stderr at the end; --stats=json writes one JSON object as the last line")
+      ->check(CLI::IsMember({"text", "json"}));
+  command.add_flag("--perf-map", arguments.perf_map,
+                   "Write /tmp/perf-PID.map, so that perf(1) can name translated code (CPU device)");
   command.add_flag("--verbose", arguments.verbose, "Name unknown system calls on stderr");
 }
 
 Result<Settings> settings_of(const MachineArguments& arguments, const std::vector<std::string>& command) {
   Settings settings;
   if (!command.empty()) {
-    if (command.front().starts_with("-")) return Error{"no option " + command.front() + " (see --help)"};
     settings.program.path = command.front();
     settings.program.args.assign(command.begin() + 1, command.end());
   }
-  settings.program.env = arguments.env;
-  for (const std::string& pair : arguments.env) {
-    if (pair.find('=') == std::string::npos || pair[0] == '=') return Error{"--env takes K=V, not '" + pair + "'"};
-  }
+  auto env = environment_of(arguments.env);
+  if (!env) return env.error();
+  settings.program.env = std::move(*env);
+  int* const descriptors[] = {&settings.program.standard_input, &settings.program.standard_output,
+                              &settings.program.standard_error};
+  for (int i = 0; i < 3; ++i) *descriptors[i] = was_closed(i) ? -1 : i;
   settings.program.root = arguments.root;
   settings.program.verbose = arguments.verbose;
   settings.program.clock = arguments.clock == "host" ? Clock::kHost : Clock::kVirtual;
   settings.options.device = device_named(arguments.device);
   settings.options.engine = engine_named(arguments.engine);
+  settings.options.perf_map = arguments.perf_map;
   if (auto set = set_dispatch(arguments, settings.options); !set) return set.error();
   if (!arguments.jit_threshold.empty()) {
     const auto threshold = parse_count(arguments.jit_threshold);

@@ -29,6 +29,7 @@ struct MachineArguments {
   bool unverified = false;
   bool dispatch_every = false;
   bool lane_stats = false;
+  bool perf_map = false;
   bool verbose = false;
   bool progress = false;
 };

@@ -1,7 +1,6 @@
 // kvrm models: the networks' weights, and the proof that dispatch by network is exact.
 #include "kvrm/models.h"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <memory>
@@ -10,6 +9,7 @@
 #include "commands.h"
 #include "dispatch_report.h"
 #include "kvrm/inspect.h"
+#include "streams.h"
 
 namespace kvrm::cli {
 namespace {
@@ -31,26 +31,26 @@ std::string state_of(const Weights& weights) {
 }
 
 void print_line(const Weights& weights) {
-  fmt::print("{:<19}{:>10}  features {}  {}  {}\n", weights.layout->name, weights.layout->parameters, weights.features,
-             weights.source, state_of(weights));
+  print("{:<19}{:>10}  features {}  {}  {}\n", weights.layout->name, weights.layout->parameters, weights.features,
+        weights.source, state_of(weights));
 }
 
 int list(const std::vector<std::string>& files) {
-  fmt::print("models\n");
+  print("models\n");
   for (const ModelLayout& layout : model_layouts()) {
-    fmt::print("  {:<19}{:>10}  {}\n", layout.name, layout.parameters, layout.purpose);
+    print("  {:<19}{:>10}  {}\n", layout.name, layout.parameters, layout.purpose);
   }
-  fmt::print("weights\n");
+  print("weights\n");
   for (const std::string& model : built_in_models()) {
     auto weights = built_in_weights(model);
     if (!weights) return host_error(weights.error().message);
-    fmt::print("  ");
+    print("  ");
     print_line(**weights);
   }
   for (const std::string& file : files) {
     auto weights = load_weights(file);
     if (!weights) return host_error(weights.error().message);
-    fmt::print("  ");
+    print("  ");
     print_line(**weights);
   }
   return 0;
@@ -82,19 +82,19 @@ int show(const std::string& name, bool as_json) {
       json["training"] = {{"command", weights.training_command}, {"metrics", Json::parse(weights.metrics)}};
     }
     if (weights.verification) json["verification"] = verification_json(*weights.verification);
-    fmt::print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace));
+    print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace));
     return 0;
   }
   print_line(weights);
-  fmt::print("purpose    {}\nlayout     version {}\nchecksum   {}\n", weights.layout->purpose, weights.layout->version,
-             weights.checksum);
+  print("purpose    {}\nlayout     version {}\nchecksum   {}\n", weights.layout->purpose, weights.layout->version,
+        weights.checksum);
   for (const Tensor& tensor : weights.layout->tensors) {
-    fmt::print("  {:>8}  {:<32}{}\n", tensor.offset, tensor.name, Json(tensor.shape).dump());
+    print("  {:>8}  {:<32}{}\n", tensor.offset, tensor.name, Json(tensor.shape).dump());
   }
-  if (weights.described) fmt::print("training   {}\nmetrics    {}\n", weights.training_command, weights.metrics);
+  if (weights.described) print("training   {}\nmetrics    {}\n", weights.training_command, weights.metrics);
   if (const auto& record = weights.verification) {
-    fmt::print("verified   {} on {} ({}): {} words, {} errors, margin {:.4f}\n", record->date, record->device,
-               record->method, record->words, record->errors, record->margin);
+    print("verified   {} on {} ({}): {} words, {} errors, margin {:.4f}\n", record->date, record->device,
+          record->method, record->words, record->errors, record->margin);
   }
   return 0;
 }
@@ -110,15 +110,15 @@ struct VerifyArguments {
 
 void print_report(const DispatchReport& report, const Weights& weights) {
   const Verification& summary = report.verification;
-  fmt::print("weights    {} ({}, {})\n", weights.source, weights.layout->name, weights.checksum);
-  fmt::print("asked      {} inputs on {}: {}\n", report.inputs, summary.device, summary.method);
-  fmt::print("words      {}\nerrors     {}\n", summary.words, summary.errors);
-  fmt::print("margin     {:.6f} between the best class and the second, at least\n", summary.margin);
-  fmt::print("rounding   {:.3g} from the same network in double precision, at most\n", report.rounding);
-  fmt::print("seconds    {:.2f}\n", report.seconds);
+  print("weights    {} ({}, {})\n", weights.source, weights.layout->name, weights.checksum);
+  print("asked      {} inputs on {}: {}\n", report.inputs, summary.device, summary.method);
+  print("words      {}\nerrors     {}\n", summary.words, summary.errors);
+  print("margin     {:.6f} between the best class and the second, at least\n", summary.margin);
+  print("rounding   {:.3g} from the same network in double precision, at most\n", report.rounding);
+  print("seconds    {:.2f}\n", report.seconds);
   if (summary.errors != 0) {
-    fmt::print("example    {:#010x} {}\n", report.example, disassemble(report.example, 0));
-    fmt::print("{}", confusion_text(report.confusion));
+    print("example    {:#010x} {}\n", report.example, disassemble(report.example, 0));
+    print("{}", confusion_text(report.confusion));
   }
 }
 
@@ -133,9 +133,7 @@ int verify(const VerifyArguments& arguments) {
   options.device = arguments.device == "cuda" ? Device::kCuda : Device::kCpu;
   options.exhaustive = arguments.exhaustive;
   if (isatty(STDERR_FILENO)) {
-    options.progress = [](double share) {
-      fmt::print(stderr, "\r{:3.0f} %{}", share * 100, share < 1 ? "" : "\r     \r");
-    };
+    options.progress = [](double share) { say("\r{:3.0f} %{}", share * 100, share < 1 ? "" : "\r     \r"); };
   }
   const auto report = verify_dispatch(weights, options);
   if (!report) return host_error(report.error().message);
@@ -149,10 +147,10 @@ int verify(const VerifyArguments& arguments) {
                  {"seconds", report.value().seconds},
                  {"passed", passed},
                  {"confusion", report.value().confusion}});
-    fmt::print("{}\n", json.dump());
+    print("{}\n", json.dump());
   } else {
     print_report(report.value(), weights);
-    fmt::print("{}\n", passed ? "PASSED: the network is right about every word" : "FAILED");
+    print("{}\n", passed ? "PASSED: the network is right about every word" : "FAILED");
   }
   if (passed && weights.source != "built in" && weights.described && !arguments.no_record) {
     if (auto recorded = record_verification(weights.source, summary); !recorded) {

@@ -1,11 +1,12 @@
 #include "progress.h"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <string>
 #include <utility>
+
+#include "streams.h"
 
 namespace kvrm::cli {
 
@@ -55,8 +56,7 @@ void ProgressLine::draw(double seconds) {
   }
   line += fmt::format("{} instructions, {}/s, {} {}", short_number(static_cast<double>(now.instructions)),
                       short_number(rate), now.lanes_alive, now.lanes_alive == 1 ? "lane" : "lanes");
-  fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
-  std::fflush(stderr);
+  say("{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
 }
 
 void ProgressLine::live() {
@@ -66,7 +66,7 @@ void ProgressLine::live() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, terminal_ ? 100ms : 2000ms, [this] { return closing_; })) draw(seconds());
   draw(seconds());
-  if (terminal_) fmt::print(stderr, "\n");
+  if (terminal_) say_text("\n");
 }
 
 }  // namespace kvrm::cli

@@ -1,7 +1,6 @@
 #include "records.h"
 
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +15,8 @@
 #include "base64.h"
 #include "endings.h"
 #include "kvrm/inspect.h"
+#include "results_header.h"
+#include "streams.h"
 
 namespace kvrm::cli {
 namespace {
@@ -40,23 +41,19 @@ void put_bytes(ordered_json& record, const std::string& name, const std::string&
   if (cut) record[name + "_cut"] = true;
 }
 
-Error system_error(const std::string& path) { return Error{path + ": " + std::strerror(errno)}; }
+Error system_error(const std::string& path, int error = errno) { return Error{path + ": " + std::strerror(error)}; }
 
-Result<void> write_all(int fd, const std::string& bytes, const std::string& path) {
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t n = ::write(fd, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno != EINTR) return system_error(path);
-    if (n > 0) done += static_cast<std::size_t>(n);
-  }
-  return {};
+bool is_record(const ordered_json& json) {
+  return json.is_object() && json.contains("index") && json["index"].is_number_unsigned() && json.contains("name") &&
+         json["name"].is_string();
 }
 
 Result<void> write_file(const std::string& path, const std::string& bytes) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return system_error(path);
-  auto written = write_all(fd, bytes, path);
-  if (::close(fd) != 0 && written) written = system_error(path);
-  return written;
+  int error = write_all(fd, bytes);
+  if (::close(fd) != 0 && error == 0) error = errno;
+  return error == 0 ? Result<void>() : system_error(path, error);
 }
 
 }  // namespace
@@ -92,14 +89,16 @@ ResultsFile::ResultsFile(ResultsFile&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       path_(std::move(other.path_)),
       stdout_dir_(std::move(other.stdout_dir_)),
-      done_(std::move(other.done_)) {}
+      header_(std::move(other.header_)),
+      done_(std::move(other.done_)),
+      reader_is_gone_(other.reader_is_gone_) {}
 
 ResultsFile::~ResultsFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
 Result<ResultsFile> ResultsFile::open(const std::string& path, const std::string& stdout_dir,
-                                      const std::vector<Input>& inputs, bool resume) {
+                                      const std::vector<Input>& inputs, const ResultsHeader& header, bool resume) {
   ResultsFile file;
   file.path_ = path;
   file.stdout_dir_ = stdout_dir;
@@ -108,30 +107,54 @@ Result<ResultsFile> ResultsFile::open(const std::string& path, const std::string
     std::filesystem::create_directories(stdout_dir, error);
     if (error) return Error{stdout_dir + ": " + error.message()};
   }
+  struct stat info{};
+  if (path == "-" || (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))) {
+    if (resume) return Error{(path == "-" ? "stdout" : path) + ": --resume needs a file with earlier results"};
+    if (auto opened = file.open_stream(); !opened) return opened.error();
+    return file;
+  }
   file.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file.fd_ < 0) return system_error(path);
   if (::flock(file.fd_, LOCK_EX | LOCK_NB) != 0) return Error{path + ": another fleet is writing to it"};
-  struct stat info{};
   if (::fstat(file.fd_, &info) != 0) return system_error(path);
-  if (!S_ISREG(info.st_mode) || info.st_size == 0) return file;
-  if (!resume) return Error{path + ": is there already; --resume goes on with it"};
-  if (auto read = file.read_earlier(inputs); !read) return read.error();
+  if (info.st_size != 0) {
+    if (!resume) return Error{path + ": is there already; --resume goes on with it"};
+    if (auto read = file.read_earlier(inputs, header); !read) return read.error();
+    if (::fstat(file.fd_, &info) != 0) return system_error(path);
+  }
+  if (info.st_size == 0) file.header_ = header.line();
   return file;
 }
 
-Result<void> ResultsFile::read_earlier(const std::vector<Input>& inputs) {
+// Not for reading too: a pipe opened so would never lose its last reader.
+Result<void> ResultsFile::open_stream() {
+  const bool is_stdout = path_ == "-";
+  if (is_stdout) path_ = "stdout";
+  fd_ = is_stdout ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  return fd_ < 0 ? system_error(path_) : Result<void>();
+}
+
+Result<void> ResultsFile::read_earlier(const std::vector<Input>& inputs, const ResultsHeader& header) {
   auto bytes = read_file(path_);
   if (!bytes) return bytes.error();
   std::vector<bool> seen(inputs.size());
   const char* const begin = reinterpret_cast<const char*>(bytes->data());
   const char* const end = begin + bytes->size();
   const char* at = begin;
+  bool has_header = false;
   for (std::size_t number = 1; at != end; ++number) {
     const auto* newline = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
     if (!newline) break;  // torn
     const auto json = ordered_json::parse(at, newline, nullptr, false);
-    if (json.is_discarded() || !json.contains("index") || !json["index"].is_number_unsigned() ||
-        !json.contains("name") || !json["name"].is_string()) {
+    if (number == 1 && ResultsHeader::is_header(json)) {
+      has_header = true;
+      if (const std::string what = header.difference(json); !what.empty()) {
+        return Error{fmt::format("{}: belongs to another run: {}", path_, what)};
+      }
+      at = newline + 1;
+      continue;
+    }
+    if (!is_record(json)) {
       if (newline + 1 == end) break;  // a last line whose beginning was lost
       return Error{fmt::format("{}:{}: is no record of a fleet", path_, number)};
     }
@@ -144,6 +167,9 @@ Result<void> ResultsFile::read_earlier(const std::vector<Input>& inputs) {
     at = newline + 1;
   }
   if (at != end && ::ftruncate(fd_, at - begin) != 0) return system_error(path_);
+  if (at != begin && !has_header) {
+    say("kvrm: {}: does not say which program it belongs to; the inputs' names are the same\n", path_);
+  }
   return {};
 }
 
@@ -152,7 +178,10 @@ Result<void> ResultsFile::write(const Record& record) {
     const auto path = std::filesystem::path(stdout_dir_) / output_name(record.index);
     if (auto written = write_file(path.string(), record.output); !written) return written;
   }
-  return write_all(fd_, record.line, path_);
+  // The header and its record in one piece: a file is empty, or says what it belongs to.
+  const int error = write_all(fd_, std::exchange(header_, {}) + record.line);
+  reader_is_gone_ = error == EPIPE;
+  return error == 0 ? Result<void>() : system_error(path_, error);
 }
 
 }  // namespace kvrm::cli

@@ -12,6 +12,8 @@
 
 namespace kvrm::cli {
 
+class ResultsHeader;
+
 // What goes to the one who writes: a line, and the program's stdout where that has a file of its own.
 struct Record {
   std::uint64_t index = 0;
@@ -26,24 +28,29 @@ std::string output_name(std::uint64_t index);
 
 class ResultsFile {
  public:
-  // Opens for appending and locks it. With `resume`, the records of an earlier run are read and a torn last line is cut
-  // off; without it the file must be new or empty.
+  // Opens for appending and locks it. With `resume`, the records of an earlier run are read, if its header is the same,
+  // and a torn last line is cut off; without it the file must be new or empty. "-" is stdout. Stdout, pipes and the
+  // like get records only: they cannot be resumed.
   static Result<ResultsFile> open(const std::string& path, const std::string& stdout_dir,
-                                  const std::vector<Input>& inputs, bool resume);
+                                  const std::vector<Input>& inputs, const ResultsHeader& header, bool resume);
   ResultsFile(ResultsFile&& other) noexcept;
   ResultsFile& operator=(ResultsFile&&) = delete;
   ~ResultsFile();
 
   const std::vector<std::uint64_t>& done() const { return done_; }  // indices of the earlier run's records
   Result<void> write(const Record& record);
+  bool reader_is_gone() const { return reader_is_gone_; }  // why write() failed: nobody reads the pipe any more
 
  private:
   ResultsFile() = default;
-  Result<void> read_earlier(const std::vector<Input>& inputs);
+  Result<void> open_stream();
+  Result<void> read_earlier(const std::vector<Input>& inputs, const ResultsHeader& header);
 
   int fd_ = -1;
   std::string path_, stdout_dir_;
+  std::string header_;  // still to be written, before the first record
   std::vector<std::uint64_t> done_;
+  bool reader_is_gone_ = false;
 };
 
 }  // namespace kvrm::cli

@@ -1,10 +1,9 @@
 // kvrm run: a Linux program from start to end.
-#include <fmt/core.h>
-
 #include <cstring>
 #include <memory>
 
 #include "check.h"
+#include "command_line.h"
 #include "commands.h"
 #include "interrupt.h"
 #include "kvrm/machine.h"
@@ -12,26 +11,27 @@
 #include "progress.h"
 #include "run_lanes.h"
 #include "statistics.h"
+#include "streams.h"
 
 namespace kvrm::cli {
 namespace {
 
 void print_registers(const Machine& machine) {
   const Registers registers = machine.registers();
+  std::string text;
   for (unsigned i = 0; i < 31; ++i) {
-    fmt::print(stderr, "{}{:>4} {:016x}", i % 4 == 0 ? "kvrm:" : "", fmt::format("x{}", i), registers.x[i]);
-    if (i % 4 == 3) fmt::print(stderr, "\n");
+    text += fmt::format("{}{:>4} {:016x}", i % 4 == 0 ? "kvrm:" : "", fmt::format("x{}", i), registers.x[i]);
+    if (i % 4 == 3) text += '\n';
   }
-  fmt::print(stderr, "{:>4} {:016x}\n", "sp", registers.sp);
   const auto flag = [&](unsigned bit, char name) { return registers.nzcv >> bit & 1 ? name : '-'; };
-  fmt::print(stderr, "kvrm:{:>4} {:016x}  nzcv {}{}{}{}\n", "pc", registers.pc, flag(31, 'N'), flag(30, 'Z'),
-             flag(29, 'C'), flag(28, 'V'));
+  say("{}{:>4} {:016x}\nkvrm:{:>4} {:016x}  nzcv {}{}{}{}\n", text, "sp", registers.sp, "pc", registers.pc,
+      flag(31, 'N'), flag(30, 'Z'), flag(29, 'C'), flag(28, 'V'));
 }
 
 void print_death(const Machine& machine, const Stop& stop) {
-  fmt::print(stderr, "kvrm: the program was killed by signal {} ({}) at pc {:#x}: {}\n", stop.signal,
-             strsignal(stop.signal), stop.pc, disassemble(stop.word, stop.pc));
-  if (!stop.message.empty()) fmt::print(stderr, "kvrm: {}\n", stop.message);
+  say("kvrm: the program was killed by signal {} ({}) at pc {:#x}: {}\n", stop.signal, strsignal(stop.signal), stop.pc,
+      disassemble(stop.word, stop.pc));
+  if (!stop.message.empty()) say("kvrm: {}\n", stop.message);
   print_registers(machine);
 }
 
@@ -39,10 +39,10 @@ int exit_status(const Machine& machine, const Stop& stop) {
   switch (stop.reason) {
     case StopReason::kExit: return stop.exit_status;
     case StopReason::kSignal: print_death(machine, stop); return 128 + stop.signal;
-    case StopReason::kCancelled: fmt::print(stderr, "kvrm: interrupted at pc {:#x}\n", stop.pc); return 130;
+    case StopReason::kCancelled: say("kvrm: interrupted at pc {:#x}\n", stop.pc); return Interrupt::status();
     case StopReason::kBudget:
-      fmt::print(stderr, "kvrm: stopped after {} instructions (--max-instructions) at pc {:#x}: {}\n",
-                 machine.statistics().instructions, stop.pc, disassemble(stop.word, stop.pc));
+      say("kvrm: stopped after {} instructions (--max-instructions) at pc {:#x}: {}\n",
+          machine.statistics().instructions, stop.pc, disassemble(stop.word, stop.pc));
       return kHostError;
     default: return host_error(stop.message.empty() ? to_string(stop.reason) : stop.message);
   }
@@ -69,10 +69,11 @@ int run_one(const MachineArguments& arguments, const Settings& settings) {
   return status;
 }
 
-int run(const MachineArguments& arguments, const std::vector<std::string>& command) {
-  auto settings = settings_of(arguments, command);
+int run(const MachineArguments& arguments, const Result<std::vector<std::string>>& command) {
+  if (!command) return host_error("run: " + command.error().message);
+  auto settings = settings_of(arguments, command.value());
   if (!settings) return host_error("run: " + settings.error().message);
-  if (command.empty()) return host_error("run: which program? (kvrm run [OPTIONS] PROGRAM [ARGS...])");
+  if (command.value().empty()) return host_error("run: which program? (kvrm run [OPTIONS] PROGRAM [ARGS...])");
   if (!arguments.check.empty()) {
     if (settings->options.lanes != 1) return host_error("run: --check is for one lane");
     return run_check(arguments, *settings);
@@ -82,7 +83,7 @@ int run(const MachineArguments& arguments, const std::vector<std::string>& comma
 
 }  // namespace
 
-void add_run(CLI::App& app, Command& chosen) {
+void add_run(CLI::App& app, const std::vector<std::string>& separated, Command& chosen) {
   auto arguments = std::make_shared<MachineArguments>();
   CLI::App* command =
       app.add_subcommand("run", "Run a static ARM64 Linux program: kvrm run [OPTIONS] PROGRAM [ARGS...]");
@@ -101,9 +102,9 @@ void add_run(CLI::App& app, Command& chosen) {
       "The guest's stdin, stdout and stderr are yours; the exit status is the guest's. A guest killed by signal N\n"
       "gives 128+N; a problem on this side (no such file, a bad flag, --max-instructions reached) gives 125.\n"
       "With --lanes the lanes' outputs come one after the other; the status is the first lane's that is not 0.\n"
-      "Everything after PROGRAM belongs to the program.");
-  command->callback([arguments, command, &chosen] {
-    chosen = [arguments, command] { return run(*arguments, command->remaining()); };
+      "Everything after PROGRAM belongs to the program; -- before it ends kvrm's own options.");
+  command->callback([arguments, command, &separated, &chosen] {
+    chosen = [arguments, command, &separated] { return run(*arguments, guest_command(*command, separated)); };
   });
 }
 

@@ -1,11 +1,9 @@
 #include "run_lanes.h"
 
-#include <fmt/core.h>
+#include <unistd.h>
 
-#include <cstdio>
 #include <map>
 
-#include "check.h"
 #include "commands.h"
 #include "dispatch_report.h"
 #include "endings.h"
@@ -13,6 +11,7 @@
 #include "kvrm/machine.h"
 #include "progress.h"
 #include "statistics.h"
+#include "streams.h"
 
 namespace kvrm::cli {
 namespace {
@@ -20,20 +19,23 @@ namespace {
 // Takes results in any order and prints them in the lanes' order.
 class LaneOutput {
  public:
-  void take(JobResult&& result) {
+  // False: what the lanes write cannot be written.
+  bool take(JobResult&& result) {
     waiting_.emplace(result.index, std::move(result));
     for (auto first = waiting_.begin(); first != waiting_.end() && first->first == next_; first = waiting_.begin()) {
       print(first->second);
       waiting_.erase(first);
       ++next_;
     }
+    return written_;
   }
   // After a run that was cut short there may be gaps.
   void finish() {
     for (const auto& [lane, result] : waiting_) print(result);
     waiting_.clear();
-    std::fflush(stdout);
+    written_ = flush_output() && written_;
   }
+  bool written() const { return written_; }
   int status() const { return status_; }
   // {lane: how its words were routed}
   const nlohmann::ordered_json& dispatch() const { return dispatch_; }
@@ -41,12 +43,11 @@ class LaneOutput {
 
  private:
   void print(const JobResult& result) {
-    std::fwrite(result.output.data(), 1, result.output.size(), stdout);
-    std::fwrite(result.errors.data(), 1, result.errors.size(), stderr);
+    if (!print_text(result.output) || write_all(STDERR_FILENO, result.errors) != 0) written_ = false;
     if (result.output_cut || result.errors_cut) {
-      fmt::print(stderr, "kvrm: lane {} wrote more than is kept; the rest was dropped\n", result.index);
+      say("kvrm: lane {} wrote more than is kept; the rest was dropped\n", result.index);
     }
-    if (!result.error.empty()) fmt::print(stderr, "kvrm: lane {}: {}\n", result.index, result.error);
+    if (!result.error.empty()) say("kvrm: lane {}: {}\n", result.index, result.error);
     endings_.add(ending_of(result));
     if (result.dispatch) dispatch_[std::to_string(result.index)] = dispatch_json(*result.dispatch);
     if (status_ == 0) status_ = status_of(result);
@@ -56,7 +57,7 @@ class LaneOutput {
     switch (result.stop.reason) {
       case StopReason::kExit: return result.stop.exit_status;
       case StopReason::kSignal: return 128 + result.stop.signal;
-      case StopReason::kCancelled: return 130;
+      case StopReason::kCancelled: return Interrupt::status();
       default: return kHostError;
     }
   }
@@ -64,6 +65,7 @@ class LaneOutput {
   std::map<std::uint64_t, JobResult> waiting_;
   std::uint64_t next_ = 0;
   int status_ = 0;  // the first that is not 0
+  bool written_ = true;
   Endings endings_;
   nlohmann::ordered_json dispatch_ = nlohmann::ordered_json::object();
 };
@@ -73,7 +75,9 @@ class LaneOutput {
 int run_lanes(const MachineArguments& arguments, const Settings& settings) {
   auto machine = Machine::create(settings.options);
   if (!machine) return host_error(machine.error().message);
-  const auto input = std::make_shared<const std::string>(all_of_stdin());
+  auto bytes = whole_stdin("--lanes");
+  if (!bytes) return host_error("run: " + bytes.error().message);
+  const auto input = std::make_shared<const std::string>(std::move(*bytes));
   std::vector<Job> jobs(settings.options.lanes);
   for (std::size_t lane = 0; lane < jobs.size(); ++lane) jobs[lane] = {lane, {}, settings.program.args, input};
 
@@ -83,26 +87,28 @@ int run_lanes(const MachineArguments& arguments, const Settings& settings) {
   const auto run = [&] {
     const Interrupt interrupt(*machine);
     const ProgressLine progress(arguments.progress, [&] { return machine->poll(); });
-    return machine->run_jobs(
-        settings.program, jobs, [&](JobResult&& result) { output.take(std::move(result)); }, limits);
+    const auto take = [&](JobResult&& result) {
+      if (!output.take(std::move(result))) machine->cancel();
+    };
+    return machine->run_jobs(settings.program, jobs, take, limits);
   };
   const auto ran = run();
   output.finish();
   if (!ran) return host_error(ran.error().message);
+  if (!output.written()) return kHostError;
 
   const auto& counts = output.endings().counts();
   const bool interrupted = counts.contains(to_string(StopReason::kCancelled)) || counts.empty();
   const bool plain = output.endings().all_alike() && counts.begin()->first.starts_with("exit");
   if (interrupted || !plain) {
-    fmt::print(stderr, "kvrm: {}{} lanes: {}\n", interrupted ? "interrupted; " : "", jobs.size(),
-               output.endings().text());
+    say("kvrm: {}{} lanes: {}\n", interrupted ? "interrupted; " : "", jobs.size(), output.endings().text());
   }
   if (!arguments.stats.empty()) {
     nlohmann::ordered_json more = {{"endings", counts}};
     if (arguments.lane_stats) more["lane_dispatch"] = output.dispatch();
     print_statistics(machine->statistics(), machine->lanes(), arguments.stats == "json", more);
   }
-  return interrupted ? 130 : output.status();
+  return interrupted ? Interrupt::status() : output.status();
 }
 
 }  // namespace kvrm::cli

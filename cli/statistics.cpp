@@ -1,8 +1,9 @@
 #include "statistics.h"
 
-#include <fmt/core.h>
+#include <algorithm>
 
 #include "dispatch_report.h"
+#include "streams.h"
 
 namespace kvrm::cli {
 namespace {
@@ -59,11 +60,14 @@ void print_statistics(const Statistics& statistics, std::uint64_t lanes, bool as
   json.update(more);
   if (as_json) {
     json["dispatch"] = dispatch_json(statistics.dispatch);
-    fmt::print(stderr, "{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    say("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
-  for (const auto& [name, value] : json.items()) fmt::print(stderr, "{:<19}{}\n", name, as_text(value));
-  fmt::print(stderr, "{}", dispatch_text(statistics.dispatch));
+  std::size_t width = 0;
+  for (const auto& [name, value] : json.items()) width = std::max(width, name.size() + 2);
+  std::string text;
+  for (const auto& [name, value] : json.items()) text += fmt::format("{:<{}}{}\n", name, width, as_text(value));
+  say_text(text + dispatch_text(statistics.dispatch, width));
 }
 
 }  // namespace kvrm::cli

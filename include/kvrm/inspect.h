@@ -17,10 +17,17 @@ std::string disassemble(std::uint32_t word, std::uint64_t address);
 // The whole of a regular file, as load_program() reads programs; anything else (a folder, a pipe) is an error.
 Result<std::vector<std::uint8_t>> read_file(const std::string& path);
 
-// The code of an ELF program: its executable segments, with the addresses they were linked at.
+// The code of an AArch64 ELF file, with the addresses it was linked at: its executable sections, or where it has no
+// sections its executable segments without the ELF headers.
+struct CodeSymbol {
+  std::uint64_t address;
+  std::string name;
+};
 struct CodeSegment {
+  std::string name;  // of the section; empty: a segment
   std::uint64_t address;
   std::vector<std::uint8_t> bytes;
+  std::vector<CodeSymbol> symbols;  // in the order of their addresses
 };
 Result<std::vector<CodeSegment>> executable_segments(std::span<const std::uint8_t> elf);
 

@@ -1,6 +1,7 @@
 // Many inputs for one program, or many programs: each is a job, and a machine's lanes take one after the other.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -34,6 +35,8 @@ struct JobResult {
 struct JobLimits {
   std::uint64_t instructions = std::numeric_limits<std::uint64_t>::max();  // per job
   std::uint64_t max_output = std::uint64_t{16} << 20;                      // bytes kept per job and stream
+  // Time on the lane per job; one that takes longer is stopped a little later, with kTimeout.
+  std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max();
 };
 
 // Gets each result as soon as it is there, in no particular order; called by one thread at a time. It must not throw,

@@ -39,6 +39,7 @@ struct Options {
   // runs), and how many seconds of compiling it may take in all.
   std::optional<unsigned> jit_threshold = {};
   std::optional<double> jit_budget = {};
+  bool perf_map = false;  // CPU device: write /tmp/perf-PID.map, which names translated code to perf(1)
   unsigned threads = 0;  // CPU device: host threads for its lanes; 0: all there are
   unsigned device_ordinal = 0;  // which GPU, as its driver counts them
   Dispatch dispatch = Dispatch::kTable;
@@ -76,6 +77,7 @@ enum class StopReason {
   kSignal,  // a Linux program was killed by a signal
   kSystemCall,  // SVC on a raw machine without a hook, or the hook asked to stop
   kCancelled,  // cancel() was called
+  kTimeout,  // a job took longer than JobLimits::timeout
   kDevice,  // the device failed; the message says how
 };
 const char* to_string(StopReason reason);

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "linux/elf_format.h"
 #include "linux/layout.h"
 
 namespace kvrm::linux_abi {
@@ -15,47 +16,32 @@ namespace {
 using memory::kAddressLimit;
 using memory::kPageSize;
 
-struct ElfHeader {
-  u8 ident[16];
-  u16 type, machine;
-  u32 version;
-  u64 entry, phoff, shoff;
-  u32 flags;
-  u16 ehsize, phentsize, phnum, shentsize, shnum, shstrndx;
-};
-static_assert(sizeof(ElfHeader) == 64);
-
-struct ProgramHeader {
-  u32 type, flags;
-  u64 offset, vaddr, paddr, filesz, memsz, align;
-};
-static_assert(sizeof(ProgramHeader) == 56);
-
 constexpr u16 kTypeExec = 2, kTypeDyn = 3, kMachineAArch64 = 183;
-constexpr u32 kPtLoad = 1, kPtInterp = 3, kPtGnuStack = 0x6474e551;
-constexpr u32 kPfX = 1, kPfW = 2, kPfR = 4;
 constexpr u64 kMaxAlignment = 1 << 30;
 
 Error bad(std::string what) { return Error{"not a program this machine can run: " + std::move(what)}; }
 
-template <class T>
-T read_as(std::span<const u8> bytes, u64 offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof(T));
-  return value;
+// Machines that people have programs for.
+std::string machine_name(u16 machine) {
+  switch (machine) {
+    case 3: return "a 32-bit x86";
+    case 8: return "a MIPS";
+    case 20: return "a 32-bit PowerPC";
+    case 21: return "a 64-bit PowerPC";
+    case 22: return "an s390";
+    case 40: return "a 32-bit ARM";
+    case 43: return "a SPARC";
+    case 50: return "an Itanium";
+    case 62: return "an x86-64";
+    case 243: return "a RISC-V";
+    case 258: return "a LoongArch";
+    default: return {};
+  }
 }
 
 std::optional<Error> check_header(std::span<const u8> bytes) {
-  static constexpr u8 kMagic[4] = {0x7f, 'E', 'L', 'F'};
-  if (bytes.size() < sizeof kMagic || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0)
-    return bad("it is no ELF file");
-  if (bytes.size() < sizeof(ElfHeader)) return bad("the file ends inside the ELF header");
+  if (auto error = check_identity(bytes)) return error;
   const auto header = read_as<ElfHeader>(bytes, 0);
-  if (header.ident[4] != 2) return bad("it is a 32-bit ELF file, AArch64 needs ELFCLASS64");
-  if (header.ident[5] != 1) return bad("it is big-endian");
-  if (header.ident[6] != 1 || header.version != 1) return bad("its ELF version is not 1");
-  if (header.machine != kMachineAArch64)
-    return bad("it is built for ELF machine " + std::to_string(header.machine) + ", not for AArch64 (183)");
   if (header.type != kTypeExec && header.type != kTypeDyn)
     return bad("ELF type " + std::to_string(header.type) + " is no executable (object file or core dump?)");
   if (header.phentsize != sizeof(ProgramHeader)) return bad("its program headers are not 56 bytes each");
@@ -195,6 +181,23 @@ bool map_piece(const Program::Piece& piece, u64 bias, const Program& program, me
 }
 
 }  // namespace
+
+std::optional<Error> check_identity(std::span<const u8> bytes) {
+  static constexpr u8 kMagic[4] = {0x7f, 'E', 'L', 'F'};
+  if (bytes.size() < sizeof kMagic || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0)
+    return bad("it is no ELF file");
+  if (bytes.size() < sizeof(ElfHeader)) return bad("the file ends inside the ELF header");
+  const auto header = read_as<ElfHeader>(bytes, 0);
+  const bool big_endian = header.ident[5] == 2;
+  const u16 machine = big_endian ? __builtin_bswap16(header.machine) : header.machine;
+  if (const std::string name = machine_name(machine); !name.empty())
+    return Error{"this is " + name + " program; KVRM runs ARM64 (AArch64) programs"};
+  if (machine != kMachineAArch64) return bad("it is for ELF machine " + std::to_string(machine) + ", not for ARM64");
+  if (header.ident[4] != 2) return bad("it is a 32-bit ELF file, AArch64 needs ELFCLASS64");
+  if (header.ident[5] != 1) return bad("it is big-endian");
+  if (header.ident[6] != 1 || header.version != 1) return bad("its ELF version is not 1");
+  return std::nullopt;
+}
 
 Result<Program> parse_elf(std::shared_ptr<const memory::Image> file) try {
   return parse(std::move(file));

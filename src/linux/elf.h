@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,6 +46,10 @@ struct LoadedProgram {
   u64 phdr_count = 0;
   u64 brk_start = 0;  // a multiple of the page size
 };
+
+// Whether it is an ELF file of AArch64, 64-bit and little-endian, with a whole header: the error says what it is
+// instead.
+std::optional<Error> check_identity(std::span<const u8> bytes);
 
 // An error is one line that says what is wrong with the file and, where there is one, what to do.
 Result<Program> parse_elf(std::span<const u8> bytes);

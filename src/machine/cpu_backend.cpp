@@ -104,7 +104,7 @@ void CpuBackend::run(unsigned first, std::span<LaneResult> results, u64 budget, 
   });
 }
 
-JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, RunControl& control) try {
+JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, JobTimer& timer, RunControl& control) try {
   JobResult result;
   result.index = job.job->index;
   KeptOutput output{{}, false, limits.max_output}, errors{{}, false, limits.max_output};
@@ -114,8 +114,11 @@ JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, RunCo
     result.error = started.error().message;
     return result;
   }
-  LaneResult run = lane.run(limits.instructions, 0, control);
+  const JobTimer::Job timed(timer);
+  RunControl own{timed.cancel(), control.progress, {}};
+  LaneResult run = lane.run(limits.instructions, 0, own);
   result.stop = std::move(run.stop);
+  if (result.stop.reason == StopReason::kCancelled && timed.timed_out()) result.stop.reason = StopReason::kTimeout;
   result.instructions = run.instructions;
   result.registers = registers_of(lane.cpu());
   result.output = std::move(output.bytes);
@@ -137,11 +140,12 @@ Result<void> CpuBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimits
                                   RunControl& control) {
   ++past_.launches;
   std::mutex one_at_a_time;
+  JobTimer timer(limits.timeout, control.cancel);
   std::atomic<u64> left = jobs.size();
   control.progress.lanes_alive.fetch_add(std::min<u64>(lanes_.size(), jobs.size()), std::memory_order_relaxed);
   pool_.each(jobs.size(), [&](u64 i) {
     if (!control.cancel.load(std::memory_order_relaxed)) {
-      JobResult result = run_job(jobs[i], limits, control);
+      JobResult result = run_job(jobs[i], limits, timer, control);
       const std::lock_guard lock(one_at_a_time);
       if (result.stop.reason != StopReason::kCancelled) {
         ++past_.jobs;

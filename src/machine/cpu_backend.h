@@ -9,6 +9,7 @@
 #include "machine/backend.h"
 #include "machine/cpu_lane.h"
 #include "machine/dispatching.h"
+#include "machine/job_timer.h"
 
 namespace kvrm {
 
@@ -31,7 +32,7 @@ class CpuBackend final : public Backend {
   CpuBackend(const Options& options, Dispatching dispatching, std::shared_ptr<translator::Translator> translator);
   CpuLane& at(unsigned lane);
   std::unique_ptr<CpuLane> new_lane() const;
-  JobResult run_job(const LaneJob& job, const JobLimits& limits, RunControl& control);
+  JobResult run_job(const LaneJob& job, const JobLimits& limits, JobTimer& timer, RunControl& control);
 
   const u64 memory_limit_;
   const Engine engine_;

@@ -1,11 +1,12 @@
 #include "kvrm/inspect.h"
 
 #include <thread>
+#include <utility>
 
 #include "device/cuda/driver.h"
 #include "device/cuda/images.h"
 #include "isa/disassemble.h"
-#include "linux/elf.h"
+#include "linux/elf_code.h"
 #include "linux/start.h"
 #include "machine/host_file.h"
 #include "semantics/meaning.h"
@@ -73,14 +74,13 @@ Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
 }
 
 Result<std::vector<CodeSegment>> executable_segments(std::span<const std::uint8_t> elf) {
-  auto program = linux_abi::parse_elf(elf);
-  if (!program) return program.error();
+  auto code = linux_abi::find_code(elf);
+  if (!code) return code.error();
   std::vector<CodeSegment> segments;
-  for (const auto& piece : program->pieces) {
-    if (!(piece.protection & memory::kExecute) || piece.source == linux_abi::Program::Piece::Source::kZero) continue;
-    const auto& image = piece.source == linux_abi::Program::Piece::Source::kFile ? program->file : program->tails;
-    const std::uint8_t* bytes = image->page(piece.offset);
-    segments.push_back({piece.address, {bytes, bytes + piece.size}});
+  for (linux_abi::ElfCode& one : *code) {
+    CodeSegment segment{std::move(one.name), one.address, {one.bytes.begin(), one.bytes.end()}, {}};
+    for (auto& symbol : one.symbols) segment.symbols.push_back({symbol.address, std::move(symbol.name)});
+    segments.push_back(std::move(segment));
   }
   return segments;
 }

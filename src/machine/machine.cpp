@@ -168,6 +168,7 @@ const char* to_string(StopReason reason) {
     case StopReason::kSignal: return "signal";
     case StopReason::kSystemCall: return "system call";
     case StopReason::kCancelled: return "cancelled";
+    case StopReason::kTimeout: return "timeout";
     case StopReason::kDevice: return "device";
   }
   return "unknown";

@@ -17,6 +17,7 @@ Signal signal_of(StopReason reason) {
     case StopReason::kBreakpoint: return Signal::kBreakpoint;
     case StopReason::kBudget: return Signal::kRunning;
     case StopReason::kSystemCall: return Signal::kSystemCall;
+    case StopReason::kTimeout:  // of jobs only
     case StopReason::kCancelled: return Signal::kCancelled;
     case StopReason::kFault:
     case StopReason::kUndefined:

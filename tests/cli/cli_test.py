@@ -8,6 +8,7 @@ Builds a few small guests with aarch64-linux-gnu-gcc; without that compiler the 
 
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import tempfile
@@ -37,6 +38,31 @@ class Basics(Case):
         self.expect_host_error(run("run", "--lanes", "0", "x"), "--lanes")
         self.expect_host_error(run("run", "--env", "novalue", "x"), "--env")
 
+    def test_help_command(self):
+        self.assertEqual(run("help").stdout, run("--help").stdout)
+        for command in (["run"], ["fleet"], ["cache", "clear"], ["models", "verify"]):
+            self.assertEqual(run("help", *command).stdout, run(*command, "--help").stdout)
+            self.assertEqual(run("help", *command).returncode, 0)
+        self.expect_host_error(run("help", "fly"), "'fly'")
+
+    def test_the_nearest_command_is_named(self):
+        for word, meant in (("rum", "run"), ("flet", "fleet"), ("dissasm", "disasm"), ("mod", "models")):
+            self.expect_host_error(run(word, "x"), f"no command '{word}'", f"did you mean '{meant}'?")
+        self.expect_host_error(run("bad"), "no command 'bad'", "run, fleet, info")
+        self.expect_host_error(run("models", "verfy"), "no command 'verfy'", "'verify'", "kvrm models --help")
+
+    def test_hints_name_the_right_help(self):
+        self.expect_host_error(run("run", "--bogus", "x"), "(see kvrm run --help)")
+        self.expect_host_error(run("run", "--engin", "jit", "x"), "did you mean --engine?")
+        self.expect_host_error(run("run", "--device"), "(see kvrm run --help)")
+        self.expect_host_error(run("fleet", "--lanes"), "(see kvrm fleet --help)")
+        self.expect_host_error(run("info", "x"), "(see kvrm info --help)")
+        self.expect_host_error(run("models", "verify", "--bogus"), "(see kvrm models verify --help)")
+        self.expect_host_error(run("--bogus"), "--bogus", "(see kvrm --help)")
+
+    def test_statistics_have_two_forms(self):
+        self.expect_host_error(run("run", "--stats=xml", "x"), "--stats", "xml")
+
     def test_bad_files(self):
         self.expect_host_error(run("run", "/no/such/file"), "/no/such/file")
         self.expect_host_error(run("run", "/"), "folder")
@@ -46,7 +72,7 @@ class Basics(Case):
             file.write(b"\x7fELF" + b"\xff" * 200)
             file.flush()
             self.expect_host_error(run("run", file.name))
-        self.expect_host_error(run("run", KVRM))  # an ELF, but not for ARM64
+        self.expect_host_error(run("run", KVRM), "this is an x86-64 program; KVRM runs ARM64 (AArch64) programs")
         self.expect_host_error(run("run", "--root", "/no/such/folder", KVRM))
 
     def test_info(self):
@@ -73,6 +99,22 @@ class Guests(GuestCase):
         self.assertEqual(result.returncode, 5)
         self.assertEqual(result.stderr, b"")
 
+    def test_two_dashes_end_the_options(self):
+        result = run("run", "--stats=json", "--", self.guest("arguments"), "--stats", "--", "x")
+        self.assertEqual(result.returncode, 4)
+        self.assertEqual(len(result.stderr.splitlines()), 1)
+        self.assertEqual(run("run", "--env", "--=--", "--", self.guest("seven")).returncode, 7)
+        os.symlink(self.guest("seven"), os.path.join(self.folder.name, "--odd"))
+        self.assertEqual(run("run", "--", "--odd", cwd=self.folder.name).returncode, 7)
+        self.expect_host_error(run("run", "--"), "which program")
+
+    def test_the_last_of_two_variables_counts(self):
+        def environment(*pairs):
+            return run("run", *[word for pair in pairs for word in ("--env", pair)], self.guest("environment")).stdout.decode().splitlines()
+
+        self.assertEqual(environment("A=1", "B=2"), ["A=1", "B=2"])
+        self.assertEqual(environment("A=1", "B=2", "A=3", "AB=4", "A="), ["B=2", "AB=4", "A="])
+
     def test_standard_streams(self):
         text = os.urandom(100_000)
         result = run("run", self.guest("echo"), input=text)
@@ -87,7 +129,15 @@ class Guests(GuestCase):
         self.assertEqual(facts["launches"], 1)
         for key in ("seconds", "ips", "device", "engine"):
             self.assertIn(key, facts)
-        self.assertIn(b"instructions", run("run", "--stats", self.guest("seven")).stderr)
+
+    def test_statistics_as_text(self):
+        lines = run("run", "--stats", self.guest("seven")).stderr.decode().splitlines()
+        values = dict(line.split(None, 1) for line in lines if not line.startswith(" "))
+        self.assertEqual(values["instructions"], "3")
+        self.assertEqual(values["shared_instructions"], "0")
+        self.assertIn("translation_seconds", values)
+        columns = {len(line) - len(line.split(None, 1)[1]) for line in lines}
+        self.assertEqual(len(columns), 1, lines)
 
     def test_death_by_signal(self):
         for name, number, text in (
@@ -166,6 +216,34 @@ class Guests(GuestCase):
         result = run("disasm", self.guest("seven"))
         self.assertEqual(result.returncode, 0)
         self.assertIn(b"mov\tx0, #7", result.stdout)
+
+    def test_disasm_begins_at_code_and_names_it(self):
+        lines = run("disasm", self.guest("seven")).stdout.decode().splitlines()
+        self.assertTrue(lines[0].startswith("; .text at 0x"), lines)
+        self.assertRegex(lines[2], "^[0-9a-f]{16} <_start>:$")
+        self.assertIn("mov\tx8, #93", lines[3])
+        # An object file.
+        source, name = os.path.join(self.folder.name, "seven.s"), os.path.join(self.folder.name, "seven.o")
+        subprocess.run([COMPILER, "-c", "-o", name, source], check=True)
+        self.assertIn("0000000000000000 <_start>:", run("disasm", name).stdout.decode().splitlines())
+        # Without sections: the segment begins with the ELF header, which is no code.
+        program = bytearray(pathlib.Path(self.guest("seven")).read_bytes())
+        program[40:48], program[60:64] = bytes(8), bytes(4)
+        stripped = pathlib.Path(self.folder.name, "stripped")
+        stripped.write_bytes(program)
+        text = run("disasm", stripped).stdout.decode()
+        self.assertNotIn("464c457f", text)
+        self.assertIn(" <entry>:\n" + lines[3], text)
+
+    def test_disasm_of_damaged_files(self):
+        whole = pathlib.Path(self.guest("echo")).read_bytes()
+        damaged = pathlib.Path(self.folder.name, "damaged")
+        for size in (*range(0, 128, 8), len(whole) // 2, len(whole) - 1):
+            damaged.write_bytes(whole[:size])
+            self.assertIn(run("disasm", damaged).returncode, (0, 125))
+        for place in (*range(16, 64), *range(len(whole) - 320, len(whole), 7)):
+            damaged.write_bytes(whole[:place] + b"\xff" + whole[place + 1 :])
+            self.assertIn(run("disasm", damaged).returncode, (0, 125))
 
 
 if __name__ == "__main__":

@@ -28,6 +28,25 @@ GUESTS = {
      1: mov x8, #93\n mov x0, #0\n svc #0""",
     "arguments": """
         ldr x19, [sp]\n mov x8, #93\n mov x0, x19\n svc #0""",
+    # fcntl(number of arguments, F_GETFD): the errno.
+    "descriptor": """
+        ldr x0, [sp]\n sub x0, x0, #1\n mov x8, #25\n mov x1, #1\n svc #0
+        cmp x0, #0\n csneg x0, xzr, x0, ge\n mov x8, #93\n svc #0""",
+    # A letter on stderr.
+    "complain": """
+        mov x8, #64\n mov x0, #2\n adr x1, _start\n mov x2, #1\n svc #0\n mov x8, #93\n mov x0, #0\n svc #0""",
+    # The environment, a line each.
+    "environment": """
+        ldr x19, [sp]\n add x20, sp, x19, lsl #3\n add x20, x20, #16
+     0: ldr x1, [x20], #8\n cbz x1, 3f\n mov x2, #0
+     1: ldrb w3, [x1, x2]\n cbz w3, 2f\n add x2, x2, #1\n b 1b
+     2: mov x8, #64\n mov x0, #1\n svc #0
+        mov x4, #10\n str x4, [sp, #-16]!\n mov x8, #64\n mov x0, #1\n mov x1, sp\n mov x2, #1\n svc #0\n b 0b
+     3: mov x8, #93\n mov x0, #0\n svc #0""",
+    # A hundred seconds, which take no time unless the clock is the host's.
+    "sleep": """
+        mov x1, #100\n stp x1, xzr, [sp, #-16]!\n mov x8, #101\n mov x0, sp\n mov x1, #0\n svc #0
+        mov x8, #93\n mov x0, #0\n svc #0""",
     # Four million turns of a loop, then echo.
     "slow": """
         movz x19, #0x40, lsl #16

@@ -122,8 +122,21 @@ TEST(Elf, NamesWhatIsWrong) {
   EXPECT_EQ(with([](File&) {}), "");
   EXPECT_NE(with([](File& f) { f.header.ident[0] = 0; }).find("no ELF"), std::string::npos);
   EXPECT_NE(with([](File& f) { f.header.ident[4] = 1; }).find("32-bit"), std::string::npos);
-  EXPECT_NE(with([](File& f) { f.header.ident[5] = 2; }).find("big-endian"), std::string::npos);
-  EXPECT_NE(with([](File& f) { f.header.machine = 62; }).find("62"), std::string::npos);
+  EXPECT_NE(with([](File& f) { f.header.ident[5] = 2, f.header.machine = 0xb700; }).find("big-endian"),
+            std::string::npos);
+  EXPECT_EQ(with([](File& f) { f.header.machine = 62; }),
+            "this is an x86-64 program; KVRM runs ARM64 (AArch64) programs");
+  EXPECT_NE(with([](File& f) {
+              f.header.machine = 40;
+              f.header.ident[4] = 1;
+            }).find("a 32-bit ARM program"),
+            std::string::npos);
+  EXPECT_NE(with([](File& f) {
+              f.header.machine = __builtin_bswap16(21);
+              f.header.ident[5] = 2;
+            }).find("a 64-bit PowerPC program"),
+            std::string::npos);
+  EXPECT_NE(with([](File& f) { f.header.machine = 999; }).find("999"), std::string::npos);
   EXPECT_NE(with([](File& f) { f.header.type = 1; }).find("no executable"), std::string::npos);
   EXPECT_NE(with([](File& f) { f.header.phnum = 0; }).find("no program headers"), std::string::npos);
   EXPECT_NE(with([](File& f) { f.header.phnum = 0xffff; }).find("more program headers"), std::string::npos);
