@@ -38,6 +38,7 @@ Result<Fleet> Fleet::create(const Options& options, const std::vector<unsigned>&
 
 Result<void> Fleet::run_jobs(const Program& program, std::span<const Job> jobs, const JobCallback& done,
                              const JobLimits& limits) {
+  if (auto checked = machines_.front().check_process(); !checked) return checked;
   const auto begin = std::chrono::steady_clock::now();
   const std::uint64_t share = share_of(jobs.size(), machines_.size(), lanes_);
   std::atomic<std::uint64_t> next = 0;
