@@ -7,22 +7,23 @@
 #include <string_view>
 #include <vector>
 
+#include "kvrm/api.h"
 #include "kvrm/result.h"
 
 namespace kvrm {
 
 // The text of one instruction word at an address, as an assembler would take it; ".inst 0x..." if it is none.
-std::string disassemble(std::uint32_t word, std::uint64_t address);
+KVRM_API std::string disassemble(std::uint32_t word, std::uint64_t address);
 
 // The whole of a regular file, as load_program() reads programs; anything else (a folder, a pipe) is an error.
-Result<std::vector<std::uint8_t>> read_file(const std::string& path);
+KVRM_API Result<std::vector<std::uint8_t>> read_file(const std::string& path);
 
 // The code of an ELF program: its executable segments, with the addresses they were linked at.
 struct CodeSegment {
   std::uint64_t address;
   std::vector<std::uint8_t> bytes;
 };
-Result<std::vector<CodeSegment>> executable_segments(std::span<const std::uint8_t> elf);
+KVRM_API Result<std::vector<CodeSegment>> executable_segments(std::span<const std::uint8_t> elf);
 
 struct GpuInformation {
   std::string name;
@@ -46,9 +47,9 @@ struct Information {
   std::string gpu_problem;           // why no GPU can be used, in one line; empty if one can
 };
 // Asks the GPU's driver too, which takes a moment.
-Information information();
+KVRM_API Information information();
 
 // The version of the library, "0.1.0".
-std::string_view version();
+KVRM_API std::string_view version();
 
 }  // namespace kvrm

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "kvrm/api.h"
 #include "kvrm/inspect.h"
 #include "kvrm/jobs.h"
 #include "kvrm/modes.h"
@@ -28,7 +29,7 @@ namespace kvrm {
 // A machine belongs to the process that made it. In a fork of that process every call that can report an error does so:
 // those with a Result give it, runs stop with kDevice, and what has neither (registers, output, statistics) throws
 // std::runtime_error with the same message. Only destroying it, lanes(), poll(), is_running() and cancel() still work.
-class Machine {
+class KVRM_API Machine {
  public:
   static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 

@@ -21,7 +21,8 @@ struct LaneOutput {
   KeptOutput output, errors;
 };
 
-struct Machine::Parts {
+// Hidden: the class around it is what a shared library shows.
+struct __attribute__((visibility("hidden"))) Machine::Parts {
   const Origin origin;
   unsigned lanes = 1;
   bool common_memory = false;
