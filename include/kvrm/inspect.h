@@ -34,6 +34,7 @@ struct GpuInformation {
   bool limits_kernel_time = false;  // the driver ends long kernels there: it also draws a screen
   bool has_code = false;            // this build holds machine code for it; else the first start compiles it
   std::string problem;              // why it cannot be used; empty if it can
+  std::string translator_problem;   // why engine=jit cannot be used on it; empty if it can
 };
 
 struct Information {
@@ -41,7 +42,7 @@ struct Information {
   unsigned rows;              // encodings in the table
   unsigned implemented_rows;  // of them with semantics
   unsigned host_threads;
-  std::string translator_problem;  // why --engine jit cannot be used; empty if it can
+  std::string translator_problem;  // why engine=jit cannot be used on the CPU; empty if it can
   std::vector<GpuInformation> gpus;  // by number
   std::string gpu_driver;            // the CUDA version of the driver, "13.0"; empty without one
   std::string gpu_problem;           // why no GPU can be used, in one line; empty if one can

@@ -38,6 +38,8 @@ class KVRM_API Machine {
   Machine& operator=(Machine&&) noexcept;
   ~Machine();
 
+  static constexpr unsigned kMostLanes = 1u << 24;
+
   // An error if this process is a fork of the one that made the machine.
   Result<void> check_process() const;
 

@@ -54,6 +54,10 @@ Backend& Machine::Parts::here() const {
 
 Result<Machine> Machine::create(const Options& options) {
   if (options.lanes == 0) return Error{"a machine has at least one lane"};
+  if (options.lanes > kMostLanes) {
+    return Error{"a machine has at most " + std::to_string(kMostLanes) + " lanes, not " +
+                 std::to_string(options.lanes) + "; run_jobs() sends any number of jobs through few lanes"};
+  }
   if (options.memory_limit < kPageSize) return Error{"the memory limit must be at least one page (4096 bytes)"};
   auto backend = make_backend(options);
   if (!backend) return backend.error();

@@ -75,7 +75,11 @@ Result<void> Machine::run_jobs(const Program& program, std::span<const Job> jobs
   if (!batch) return batch.error();
   const Parts::Timer timer(*parts_);
   RunControl control{parts_->cancel, parts_->progress, {}};
-  return parts_->backend->run_jobs(batch->jobs(), limits, done, control);
+  const JobCallback counted = [&done](JobResult&& result) {
+    result.stop.instructions = result.instructions;
+    done(std::move(result));
+  };
+  return parts_->backend->run_jobs(batch->jobs(), limits, counted, control);
 }
 
 }  // namespace kvrm
