@@ -4,6 +4,7 @@ BUILD := build
 JOBS := $(shell nproc)
 VENV := $(BUILD)/venv
 FUZZ_SECONDS := 1800
+PREFIX = $(HOME)/.local
 # Of the GPUs the binary is for. ptxas takes minutes for each; the tests assemble the kernel once.
 CUBINS := 80;86;89;90
 
@@ -12,6 +13,9 @@ help: ## Show this list
 
 demo: setup-build binary ## Set up, build, and run a program on the machine
 	@tools/demo.sh $(BUILD)/kvrm
+
+install: setup-build binary ## Set up, build, and install below PREFIX (~/.local)
+	cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 test: setup-test build-all ## Set up, build, and run the tests (under 20 minutes on two cores)
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS) -LE 'full|^gpu$$'
@@ -66,7 +70,7 @@ binary:
 	cmake --build --preset release -j $(JOBS)
 
 build-all: python-packages
-	cmake --preset release -DKVRM_BUILD_TESTS=ON -DKVRM_CUBINS=90 -DKVRM_LINKABLE=ONLY -DKVRM_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python
+	cmake --preset release -DKVRM_BUILD_TESTS=ON -DKVRM_CUBINS=90 -DKVRM_LINKABLE=ONLY -DKVRM_PYTHON=ON "-DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python"
 	cmake --build --preset release -j $(JOBS)
 
-.PHONY: help demo test test-full test-gpu asan tsan fuzz bench bench-gpu coverage format tidy clean setup-build setup-test setup-bench python-packages binary build-all
+.PHONY: help demo install test test-full test-gpu asan tsan fuzz bench bench-gpu coverage format tidy clean setup-build setup-test setup-bench python-packages binary build-all

@@ -1,14 +1,20 @@
 # `cmake --install` and find_package(kvrm).
 include(CMakePackageConfigHelpers)
 
-install(TARGETS kvrm EXPORT kvrm-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/kvrm)
+set_target_properties(kvrm PROPERTIES EXPORT_NAME kvrm_static)
+install(TARGETS kvrm EXPORT kvrm-static-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT kvrm-static-targets NAMESPACE kvrm:: DESTINATION ${package})
+if(TARGET kvrm_shared)
+  install(TARGETS kvrm_shared EXPORT kvrm-shared-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT kvrm-shared-targets NAMESPACE kvrm:: DESTINATION ${package})
+endif()
 install(DIRECTORY include/kvrm DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT kvrm-targets NAMESPACE kvrm:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kvrm)
 configure_package_config_file(cmake/kvrm-config.cmake.in ${PROJECT_BINARY_DIR}/kvrm-config.cmake
-  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kvrm)
+  INSTALL_DESTINATION ${package})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/kvrm-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/kvrm-config.cmake ${PROJECT_BINARY_DIR}/kvrm-config-version.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kvrm)
+  DESTINATION ${package})
 if(KVRM_BUILD_CLI)
   install(TARGETS kvrm_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   if(TARGET kvrm_mpi)

@@ -10,7 +10,7 @@
 
 namespace kvrm {
 
-class Fleet {
+class KVRM_API Fleet {
  public:
   // A machine with these options for every ordinal. The same device may be named more than once. On the CPU device the
   // host's threads are shared out among them.

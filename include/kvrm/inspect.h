@@ -7,15 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "kvrm/api.h"
 #include "kvrm/result.h"
 
 namespace kvrm {
 
 // The text of one instruction word at an address, as an assembler would take it; ".inst 0x..." if it is none.
-std::string disassemble(std::uint32_t word, std::uint64_t address);
+KVRM_API std::string disassemble(std::uint32_t word, std::uint64_t address);
 
 // The whole of a regular file, as load_program() reads programs; anything else (a folder, a pipe) is an error.
-Result<std::vector<std::uint8_t>> read_file(const std::string& path);
+KVRM_API Result<std::vector<std::uint8_t>> read_file(const std::string& path);
 
 // The code of an AArch64 ELF file, with the addresses it was linked at: its executable sections, or where it has no
 // sections its executable segments without the ELF headers.
@@ -29,7 +30,7 @@ struct CodeSegment {
   std::vector<std::uint8_t> bytes;
   std::vector<CodeSymbol> symbols;  // in the order of their addresses
 };
-Result<std::vector<CodeSegment>> executable_segments(std::span<const std::uint8_t> elf);
+KVRM_API Result<std::vector<CodeSegment>> executable_segments(std::span<const std::uint8_t> elf);
 
 struct GpuInformation {
   std::string name;
@@ -40,6 +41,7 @@ struct GpuInformation {
   bool limits_kernel_time = false;  // the driver ends long kernels there: it also draws a screen
   bool has_code = false;            // this build holds machine code for it; else the first start compiles it
   std::string problem;              // why it cannot be used; empty if it can
+  std::string translator_problem;   // why engine=jit cannot be used on it; empty if it can
 };
 
 struct Information {
@@ -47,15 +49,15 @@ struct Information {
   unsigned rows;              // encodings in the table
   unsigned implemented_rows;  // of them with semantics
   unsigned host_threads;
-  std::string translator_problem;  // why --engine jit cannot be used; empty if it can
+  std::string translator_problem;  // why engine=jit cannot be used on the CPU; empty if it can
   std::vector<GpuInformation> gpus;  // by number
   std::string gpu_driver;            // the CUDA version of the driver, "13.0"; empty without one
   std::string gpu_problem;           // why no GPU can be used, in one line; empty if one can
 };
 // Asks the GPU's driver too, which takes a moment.
-Information information();
+KVRM_API Information information();
 
 // The version of the library, "0.1.0".
-std::string_view version();
+KVRM_API std::string_view version();
 
 }  // namespace kvrm

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "kvrm/api.h"
 #include "kvrm/inspect.h"
 #include "kvrm/jobs.h"
 #include "kvrm/modes.h"
@@ -25,7 +26,10 @@
 
 namespace kvrm {
 
-class Machine {
+// A machine belongs to the process that made it. In a fork of that process every call that can report an error does so:
+// those with a Result give it, runs stop with kDevice, and what has neither (registers, output, statistics) throws
+// std::runtime_error with the same message. Only destroying it, lanes(), poll(), is_running() and cancel() still work.
+class KVRM_API Machine {
  public:
   static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
@@ -33,6 +37,11 @@ class Machine {
   Machine(Machine&&) noexcept;
   Machine& operator=(Machine&&) noexcept;
   ~Machine();
+
+  static constexpr unsigned kMostLanes = 1u << 24;
+
+  // An error if this process is a fork of the one that made the machine.
+  Result<void> check_process() const;
 
   // A Linux program: maps it, builds its stack, sets the registers. System calls and signals are served. Every lane
   // gets it, or the one named; a lane forgets what it held before.
@@ -112,8 +121,12 @@ class Machine {
 
  private:
   struct Parts;
-  explicit Machine(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  struct Release {
+    void operator()(Parts* parts) const;
+  };
+  using PartsPointer = std::unique_ptr<Parts, Release>;
+  explicit Machine(PartsPointer parts);
+  PartsPointer parts_;
 };
 
 }  // namespace kvrm

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kvrm/api.h"
 #include "kvrm/result.h"
 #include "kvrm/types.h"
 
@@ -32,7 +33,7 @@ struct ModelLayout {
   std::vector<Tensor> tensors;
 };
 // Every model this library knows.
-const std::vector<ModelLayout>& model_layouts();
+KVRM_API const std::vector<ModelLayout>& model_layouts();
 
 // That a network was asked about every word there is, and by whom.
 struct Verification {
@@ -56,19 +57,20 @@ struct Weights {
   std::optional<Verification> verification;
 
   // A full verification of exactly these weights is on record, and it found no error.
-  bool verified() const;
+  KVRM_API bool verified() const;
 };
 
 // A NumPy file of float32. With a description beside it (the same name with .json) that must fit; without one the model
 // is known by the number of values. Anything else is refused with a reason.
-Result<WeightsPointer> load_weights(const std::string& path);
+KVRM_API Result<WeightsPointer> load_weights(const std::string& path);
 // The same from memory; `description` may be empty.
-Result<WeightsPointer> parse_weights(std::span<const std::byte> npy, std::string_view description, std::string source);
+KVRM_API Result<WeightsPointer> parse_weights(std::span<const std::byte> npy, std::string_view description,
+                                              std::string source);
 // Weights that somebody already has as numbers; the model is known by how many there are.
-Result<WeightsPointer> make_weights(std::vector<float> values);
+KVRM_API Result<WeightsPointer> make_weights(std::vector<float> values);
 // Those that come with the library, by the model's name, and what there is.
-Result<WeightsPointer> built_in_weights(std::string_view model);
-std::vector<std::string> built_in_models();
+KVRM_API Result<WeightsPointer> built_in_weights(std::string_view model);
+KVRM_API std::vector<std::string> built_in_models();
 
 // The proof. On the CPU every distinct input of the network (2^20 for features 2) stands for the 2^12 words that share
 // it, which is exact because a word's class depends on nothing else; `exhaustive` asks about all 2^32 words there too.
@@ -88,11 +90,11 @@ struct DispatchReport {
   std::uint32_t example = 0;  // a word it is wrong about, if there is one
   std::array<std::array<std::uint64_t, 7>, 7> confusion{};  // words: [the table's class][the network's]
 };
-Result<DispatchReport> verify_dispatch(const Weights& weights, const VerifyOptions& options = {});
+KVRM_API Result<DispatchReport> verify_dispatch(const Weights& weights, const VerifyOptions& options = {});
 // Writes a passed verification into the description beside a weight file.
-Result<void> record_verification(const std::string& path, const Verification& verification);
+KVRM_API Result<void> record_verification(const std::string& path, const Verification& verification);
 
 // The seven routing classes, by number.
-std::string_view class_name(unsigned number);
+KVRM_API std::string_view class_name(unsigned number);
 
 }  // namespace kvrm

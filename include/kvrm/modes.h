@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "kvrm/api.h"
 #include "kvrm/types.h"
 
 namespace kvrm {
@@ -18,7 +19,7 @@ enum class Signal {
   kCheckpoint,  // as kRunning, but the last: max_batches, the timeout or the callback ends the run here
   kCancelled,   // cancel() was called
 };
-const char* to_string(Signal signal);
+KVRM_API const char* to_string(Signal signal);
 
 struct Batch {
   std::uint64_t number = 0;  // from 1

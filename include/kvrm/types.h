@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "kvrm/api.h"
+
 namespace kvrm {
 
 enum class Device { kAuto, kCpu, kCuda };
@@ -19,7 +21,7 @@ enum class Clock { kVirtual, kHost };
 // Who decides the routing class of an instruction: the table, the network, or the table with the network's answers
 // recorded beside it.
 enum class Dispatch { kTable, kNeural, kHybrid };
-const char* to_string(Dispatch dispatch);
+KVRM_API const char* to_string(Dispatch dispatch);
 
 struct Weights;  // models.h
 using WeightsPointer = std::shared_ptr<const Weights>;
@@ -80,7 +82,7 @@ enum class StopReason {
   kTimeout,  // a job took longer than JobLimits::timeout
   kDevice,  // the device failed; the message says how
 };
-const char* to_string(StopReason reason);
+KVRM_API const char* to_string(StopReason reason);
 
 enum class FaultKind { kNone, kUnmapped, kPermission, kAlignment, kPcAlignment, kOutOfMemory };
 

@@ -1,6 +1,7 @@
 #include "convert.h"
 
 #include <array>
+#include <regex>
 #include <string_view>
 
 namespace kvrm::python {
@@ -18,6 +19,28 @@ T named(const char* what, const std::string& name, const std::array<std::pair<st
 }
 
 }  // namespace
+
+std::string in_python(const std::string& message) {
+  static const std::regex names(R"(\b(device|dispatch|engine)=([a-z]+)\b)"), truths(R"(\b([a-z_]+)=true\b)");
+  return std::regex_replace(std::regex_replace(message, names, "$1='$2'"), truths, "$1=True");
+}
+
+std::uint64_t word_of(nb::handle number) {
+  const auto integer = nb::steal(PyNumber_Index(number.ptr()));
+  if (!integer.is_valid()) throw nb::python_error();
+  return PyLong_AsUnsignedLongLongMask(integer.ptr());
+}
+
+std::vector<std::string> strings_of(const char* name, nb::handle strings) {
+  if (nb::isinstance<nb::str>(strings) || nb::isinstance<nb::bytes>(strings)) {
+    const std::string shown = nb::cast<std::string>(nb::repr(strings));
+    throw nb::type_error(
+        (std::string(name) + " is a sequence of strings; for one string write " + name + "=[" + shown + "]").c_str());
+  }
+  std::vector<std::string> result;
+  for (const nb::handle one : strings) result.push_back(path_of(one));
+  return result;
+}
 
 std::uint32_t protection_of(const std::string& letters) {
   std::uint32_t result = kProtectNone;

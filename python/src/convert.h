@@ -3,9 +3,11 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -26,9 +28,12 @@ struct LibraryError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The library spells options as name=value; Python's way is name='value'.
+std::string in_python(const std::string& message);
+
 template <class T>
 T unwrap(Result<T> result) {
-  if (!result) throw LibraryError(result.error().message);
+  if (!result) throw LibraryError(in_python(result.error().message));
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
@@ -50,6 +55,12 @@ class BytesOf {
  private:
   Py_buffer buffer_{};
 };
+
+inline std::string hex(std::uint64_t value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
 
 inline nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 
@@ -74,6 +85,12 @@ nb::object view_of(T* data, std::initializer_list<std::size_t> shape, std::share
   nb::capsule capsule(kept.release(), [](void* p) noexcept { delete static_cast<std::shared_ptr<const void>*>(p); });
   return nb::cast(nb::ndarray<nb::numpy, T>(data, shape, capsule));
 }
+
+// Any integer, modulo 2^64, as registers hold it: -1 is all ones.
+std::uint64_t word_of(nb::handle number);
+
+// A sequence of str or paths; one str alone, whose letters would pass as such, is a TypeError.
+std::vector<std::string> strings_of(const char* name, nb::handle strings);
 
 // None means no limit.
 inline std::uint64_t limit_of(std::optional<std::uint64_t> limit) { return limit.value_or(Machine::kNoLimit); }

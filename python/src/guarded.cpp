@@ -6,7 +6,7 @@ Guarded::Guarded(const Options& options) : common_memory_(options.common_memory)
   Options with_notices = options;
   with_notices.notice = [this](const std::string& line) {
     const std::lock_guard lock(notices_mutex_);
-    notices_.push_back(line);
+    notices_.push_back(in_python(line));
   };
   {
     const nb::gil_scoped_release release;
@@ -21,26 +21,33 @@ Guarded::~Guarded() {
   machine_.reset();
 }
 
+Machine& Guarded::here() const {
+  unwrap(machine_->check_process());
+  return *machine_;
+}
+
 Machine& Guarded::at_rest() {
+  Machine& machine = here();
   const bool callback = state_ == State::kCalledBack && called_back_ == std::this_thread::get_id() && !resting_lane_;
   if (state_ != State::kIdle && !callback)
     throw LibraryError("the machine is running; wait() for it or cancel() it first");
-  return *machine_;
+  return machine;
 }
 
 Machine& Guarded::at_rest(unsigned lane) {
-  if (lane >= machine_->lanes()) {
+  Machine& machine = here();
+  if (lane >= machine.lanes()) {
     throw nb::index_error(
-        ("there is no lane " + std::to_string(lane) + "; the machine has " + std::to_string(machine_->lanes()))
-            .c_str());
+        ("there is no lane " + std::to_string(lane) + "; the machine has " + std::to_string(machine.lanes())).c_str());
   }
   const bool hook = state_ == State::kCalledBack && called_back_ == std::this_thread::get_id() && resting_lane_ == lane;
-  return hook ? *machine_ : at_rest();
+  return hook ? machine : at_rest();
 }
 
 Machine& Guarded::idle() {
+  Machine& machine = here();
   if (state_ != State::kIdle) throw LibraryError("the machine is running; wait() for it or cancel() it first");
-  return *machine_;
+  return machine;
 }
 
 void Guarded::begin() {
@@ -90,6 +97,7 @@ void Guarded::start(std::uint64_t budget) {
 }
 
 std::vector<Stop> Guarded::wait() {
+  (void)here();
   if (!started_) return {};
   attend([&](std::chrono::milliseconds time) {
     if (machine_->is_running()) std::this_thread::sleep_for(std::min(time, std::chrono::milliseconds(2)));

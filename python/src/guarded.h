@@ -53,9 +53,10 @@ class Guarded {
 
   void start(std::uint64_t budget);
   std::vector<Stop> wait();
-  bool is_running() const { return machine_->is_running(); }
-  Progress poll() const { return machine_->poll(); }
-  void cancel() { machine_->cancel(); }
+  bool is_running() const { return here().is_running(); }
+  Progress poll() const { return here().poll(); }
+  void cancel() { here().cancel(); }
+  bool is_inherited() const { return !machine_->check_process().ok(); }  // by a fork
   unsigned lanes() const { return machine_->lanes(); }
   bool has_common_memory() const { return common_memory_; }
 
@@ -67,6 +68,7 @@ class Guarded {
   nb::object& hook() { return hook_; }
 
  private:
+  Machine& here() const;  // throws in a fork of the process that made it
   void begin();
   void attend(const std::function<bool(std::chrono::milliseconds)>& done);
   void report_notices();
@@ -100,5 +102,18 @@ class Guarded {
   std::mutex notices_mutex_;
   std::unique_ptr<Machine> machine_;
 };
+
+using Lane = std::optional<unsigned>;
+
+// What goes in goes to every lane, or to the one that is named.
+template <class Work>
+void each(Guarded& guarded, Lane lane, Work work) {
+  if (lane) return work(guarded.at_rest(*lane), *lane);
+  Machine& machine = guarded.at_rest();
+  for (unsigned i = 0; i < machine.lanes(); ++i) work(machine, i);
+}
+
+// A part of bind_machine().
+void bind_registers(nb::class_<Guarded>& type);
 
 }  // namespace kvrm::python

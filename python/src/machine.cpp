@@ -1,26 +1,16 @@
 // kvrm.Machine.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "convert.h"
 #include "guarded.h"
 
 namespace kvrm::python {
 namespace {
-
-using Lane = std::optional<unsigned>;
-
-// What goes in goes to every lane, or to the one that is named.
-template <class Work>
-void each(Guarded& guarded, Lane lane, Work work) {
-  if (lane) return work(guarded.at_rest(*lane), *lane);
-  Machine& machine = guarded.at_rest();
-  for (unsigned i = 0; i < machine.lanes(); ++i) work(machine, i);
-}
 
 // The same for memories, where lanes may have one in common.
 template <class Work>
@@ -31,13 +21,25 @@ void each_memory(Guarded& guarded, Lane lane, Work work) {
 
 // --- making it ---------------------------------------------------------------------------------------------------
 
-void create(Guarded* place, const std::string& device, const std::string& engine, unsigned lanes, std::uint64_t memory,
-            bool common_memory, unsigned threads, unsigned ordinal, const std::string& dispatch,
+unsigned lanes_of(const nb::object& lanes) {
+  const auto integer = nb::steal(PyNumber_Index(lanes.ptr()));
+  if (!integer.is_valid()) throw nb::python_error();
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
+  if (overflow != 0 || number < 0 || number > std::numeric_limits<unsigned>::max()) {
+    throw LibraryError("a machine has 1 to " + std::to_string(Machine::kMostLanes) + " lanes, not " +
+                       nb::cast<std::string>(nb::str(integer)));
+  }
+  return static_cast<unsigned>(number);
+}
+
+void create(Guarded* place, const std::string& device, const std::string& engine, const nb::object& lanes,
+            std::uint64_t memory, bool common_memory, unsigned threads, unsigned ordinal, const std::string& dispatch,
             const nb::object& weights, bool unverified, bool dispatch_every) {
   Options options;
   options.device = device_named(device);
   options.engine = engine_named(engine);
-  options.lanes = lanes;
+  options.lanes = lanes_of(lanes);
   options.memory_limit = memory;
   options.common_memory = common_memory;
   options.threads = threads;
@@ -54,6 +56,7 @@ void create(Guarded* place, const std::string& device, const std::string& engine
 
 std::string describe(Guarded& guarded) {
   const std::string lanes = std::to_string(guarded.lanes()) + (guarded.lanes() == 1 ? " lane" : " lanes");
+  if (guarded.is_inherited()) return "<kvrm.Machine of another process, " + lanes + ">";
   if (guarded.is_running()) {
     return "<kvrm.Machine " + lanes + ", running, " + std::to_string(guarded.poll().instructions) + " instructions>";
   }
@@ -68,9 +71,10 @@ Program program_of(const nb::object& path, const nb::object& args, const nb::obj
                    const std::string& clock, std::uint64_t seed) {
   Program program;
   program.path = path_of(path);
-  for (const nb::handle arg : args) program.args.push_back(path_of(arg));
+  program.args = strings_of("args", args);
   if (!env.is_none()) {
-    for (const auto& [key, value] : nb::cast<nb::dict>(env)) program.env.push_back(path_of(key) + "=" + path_of(value));
+    const auto pairs = nb::cast<nb::dict>(nb::module_::import_("builtins").attr("dict")(env));
+    for (const auto& [key, value] : pairs) program.env.push_back(path_of(key) + "=" + path_of(value));
   }
   if (!root.is_none()) program.root = path_of(root);
   program.clock = clock_named(clock);
@@ -95,6 +99,9 @@ void load_program(Guarded& guarded, const nb::object& path, const nb::object& ar
 }
 
 std::vector<Job> jobs_of(const nb::object& jobs) {
+  if (nb::isinstance<nb::str>(jobs) || nb::isinstance<nb::bytes>(jobs)) {
+    throw nb::type_error("jobs is a sequence, of bytes or kvrm.Job; for one job write jobs=[...]");
+  }
   std::vector<Job> result;
   for (const nb::handle one : jobs) {
     Job job;
@@ -139,149 +146,15 @@ nb::list run_jobs(Guarded& guarded, const nb::object& path, const nb::object& jo
   return list;
 }
 
-// --- registers ---------------------------------------------------------------------------------------------------
-
-// One value of every lane, or `width` of them.
-template <class Get>
-nb::object gather(Guarded& guarded, std::size_t width, Get get) {
-  Machine& machine = guarded.at_rest();
-  std::vector<std::uint64_t> values;
-  values.reserve(machine.lanes() * width);
-  for (unsigned lane = 0; lane < machine.lanes(); ++lane) get(machine, lane, values);
-  if (width == 1) return read_only_copy(std::move(values), {machine.lanes()});
-  if (width == 64) return read_only_copy(std::move(values), {machine.lanes(), 32, 2});
-  return read_only_copy(std::move(values), {machine.lanes(), width});
-}
-
-// Gives each lane its `width` values of something that NumPy can stretch to all lanes.
-template <class Set>
-void scatter(Guarded& guarded, const nb::object& values, std::size_t width, Set set) {
-  Machine& machine = guarded.at_rest();
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  const nb::object lanes = nb::int_(machine.lanes());
-  const nb::object shape = width == 1    ? nb::make_tuple(lanes)
-                           : width == 64 ? nb::make_tuple(lanes, 32, 2)
-                                         : nb::make_tuple(lanes, width);
-  const nb::object numbers = numpy.attr("asarray")(values, nb::arg("dtype") = "uint64");
-  const nb::object whole = numpy.attr("ascontiguousarray")(numpy.attr("broadcast_to")(numbers, shape));
-  const auto array = nb::cast<nb::ndarray<const std::uint64_t, nb::c_contig, nb::device::cpu>>(whole);
-  for (unsigned lane = 0; lane < machine.lanes(); ++lane) set(machine, lane, array.data() + lane * width);
-}
-
-void check_index(unsigned index, unsigned count) {
-  if (index >= count) throw nb::index_error(("there is no register " + std::to_string(index)).c_str());
-}
-
-void bind_registers(nb::class_<Guarded>& type) {
-#define KVRM_ARRAY(name)                                                                  \
-  nb::for_getter(nb::sig("def " name "(self, /) -> numpy.typing.NDArray[numpy.uint64]")), \
-      nb::for_setter(nb::sig("def " name "(self, value: numpy.typing.ArrayLike, /) -> None"))
-  type.def_prop_rw(
-          "x",
-          [](Guarded& g) {
-            return gather(g, 31, [](Machine& m, unsigned lane, auto& to) {
-              for (unsigned i = 0; i < 31; ++i) to.push_back(m.x(i, lane));
-            });
-          },
-          [](Guarded& g, const nb::object& values) {
-            scatter(g, values, 31, [](Machine& m, unsigned lane, const std::uint64_t* from) {
-              for (unsigned i = 0; i < 31; ++i) m.set_x(i, from[i], lane);
-            });
-          },
-          KVRM_ARRAY("x"), "X0 to X30 of every lane: lanes x 31. Reading copies; assign to the whole to change it.")
-      .def_prop_rw(
-          "v",
-          [](Guarded& g) {
-            return gather(g, 64, [](Machine& m, unsigned lane, auto& to) {
-              for (unsigned i = 0; i < 32; ++i) {
-                const Vector vector = m.v(i, lane);
-                to.insert(to.end(), {vector.lo, vector.hi});
-              }
-            });
-          },
-          [](Guarded& g, const nb::object& values) {
-            scatter(g, values, 64, [](Machine& m, unsigned lane, const std::uint64_t* from) {
-              for (unsigned i = 0; i < 32; ++i) m.set_v(i, {from[2 * i], from[2 * i + 1]}, lane);
-            });
-          },
-          KVRM_ARRAY("v"), "V0 to V31 of every lane as (low, high) halves: lanes x 32 x 2. A copy, as x.");
-  // Registers of one word a lane.
-#define KVRM_WORD(name, what)                                                                                     \
-  def_prop_rw(                                                                                                    \
-      #name,                                                                                                      \
-      [](Guarded& g) { return gather(g, 1, [](Machine& m, unsigned l, auto& to) { to.push_back(m.name(l)); }); }, \
-      [](Guarded& g, const nb::object& values) {                                                                  \
-        scatter(g, values, 1, [](Machine& m, unsigned lane, const std::uint64_t* from) {                          \
-          m.set_##name(static_cast<decltype(m.name(lane))>(*from), lane);                                         \
-        });                                                                                                       \
-      },                                                                                                          \
-      KVRM_ARRAY(#name), what " A copy, as x.")
-  type.KVRM_WORD(sp, "The stack pointer of every lane.")
-      .KVRM_WORD(pc, "The program counter of every lane.")
-      .KVRM_WORD(nzcv, "The flags of every lane, in bits 31 to 28.");
-#undef KVRM_WORD
-#undef KVRM_ARRAY
-  type.def(
-          "get_x",
-          [](Guarded& g, unsigned index, unsigned lane) {
-            check_index(index, 31);
-            return g.at_rest(lane).x(index, lane);
-          },
-          nb::arg("index"), nb::arg("lane") = 0, "One general register of one lane.")
-      .def(
-          "set_x",
-          [](Guarded& g, unsigned index, std::uint64_t value, Lane lane) {
-            check_index(index, 31);
-            each(g, lane, [&](Machine& m, unsigned l) { m.set_x(index, value, l); });
-          },
-          nb::arg("index"), nb::arg("value"), nb::arg("lane") = nb::none(),
-          "Sets a general register, of one lane or of all.")
-      .def(
-          "set_pc",
-          [](Guarded& g, std::uint64_t value, Lane lane) {
-            each(g, lane, [&](Machine& m, unsigned l) { m.set_pc(value, l); });
-          },
-          nb::arg("value"), nb::arg("lane") = nb::none(), "Sets the program counter, of one lane or of all.")
-      .def(
-          "set_sp",
-          [](Guarded& g, std::uint64_t value, Lane lane) {
-            each(g, lane, [&](Machine& m, unsigned l) { m.set_sp(value, l); });
-          },
-          nb::arg("value"), nb::arg("lane") = nb::none(), "Sets the stack pointer, of one lane or of all.")
-      .def(
-          "registers", [](Guarded& g, unsigned lane) { return g.at_rest(lane).registers(lane); }, nb::arg("lane") = 0,
-          "A copy of all registers of one lane.")
-      .def(
-          "set_registers",
-          [](Guarded& g, const Registers& registers, Lane lane) {
-            each(g, lane, [&](Machine& m, unsigned l) { m.set_registers(registers, l); });
-          },
-          nb::arg("registers"), nb::arg("lane") = nb::none(), "Sets all registers, of one lane or of all.")
-      .def(
-          "x_view",
-          [](Guarded& g, unsigned lane) {
-            auto view = unwrap(g.at_rest(lane).view_registers(lane));
-            return view_of(view.x.data(), {31}, std::move(view.owner));
-          },
-          nb::arg("lane") = 0, nb::sig("def x_view(self, lane: int = 0) -> numpy.typing.NDArray[numpy.uint64]"),
-          "X0 to X30 of one lane where they are, to read and write without copies. CPU device only.")
-      .def(
-          "v_view",
-          [](Guarded& g, unsigned lane) {
-            auto view = unwrap(g.at_rest(lane).view_registers(lane));
-            return view_of(view.v.data(), {32, 2}, std::move(view.owner));
-          },
-          nb::arg("lane") = 0, nb::sig("def v_view(self, lane: int = 0) -> numpy.typing.NDArray[numpy.uint64]"),
-          "V0 to V31 of one lane where they are, as (low, high) halves. CPU device only.");
-}
-
 // --- memory ------------------------------------------------------------------------------------------------------
 
 nb::object read(Guarded& guarded, std::uint64_t address, std::uint64_t size, unsigned lane) {
   Machine& machine = guarded.at_rest(lane);
   // Asks for the last byte before making room for them all.
   std::byte last{};
-  if (size != 0) unwrap(machine.read(address + size - 1, {&last, 1}, lane));
+  if (size != 0 && (address + size - 1 < address || !machine.read(address + size - 1, {&last, 1}, lane))) {
+    throw LibraryError("read: no " + std::to_string(size) + " bytes at " + hex(address));
+  }
   const auto object = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
   if (!object.is_valid()) throw nb::python_error();
   unwrap(machine.read(address, {reinterpret_cast<std::byte*>(PyBytes_AS_STRING(object.ptr())), size}, lane));

@@ -2,7 +2,6 @@
 #include "kvrm/models.h"
 
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "convert.h"

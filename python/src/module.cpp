@@ -1,13 +1,27 @@
 // The extension behind the package kvrm.
 #include "convert.h"
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
 #include "kvrm/inspect.h"
 
 namespace kvrm::python {
 namespace {
+
+// Whether an engine can be used, and why not.
+nb::dict engine_dict(const std::string& problem) {
+  nb::dict engine;
+  engine["available"] = problem.empty();
+  engine["reason"] = in_python(problem);
+  return engine;
+}
+
+nb::dict engines_dict(const std::string& problem, const std::string& translator_problem) {
+  nb::dict engines;
+  engines["interp"] = engine_dict(problem);
+  engines["jit"] = engine_dict(problem.empty() ? translator_problem : problem);
+  return engines;
+}
 
 nb::dict information_dict() {
   Information facts;
@@ -25,6 +39,7 @@ nb::dict information_dict() {
     one["clock_mhz"] = gpu.clock_mhz;
     one["has_code"] = gpu.has_code;
     one["problem"] = gpu.problem;
+    one["engines"] = engines_dict(gpu.problem, gpu.translator_problem);
     gpus.append(one);
   }
   nb::dict result;
@@ -34,7 +49,8 @@ nb::dict information_dict() {
   result["host_threads"] = facts.host_threads;
   result["gpus"] = gpus;
   result["gpu_driver"] = facts.gpu_driver;
-  result["gpu_problem"] = facts.gpu_problem;
+  result["gpu_problem"] = in_python(facts.gpu_problem);
+  result["engines"] = engines_dict({}, facts.translator_problem);
   return result;
 }
 
@@ -50,7 +66,11 @@ NB_MODULE(_kvrm, module) {
   bind_machine(module);
   module.def("disassemble", &kvrm::disassemble, nb::arg("word"), nb::arg("address") = 0,
              "The text of one instruction word; '.inst 0x...' if it is none.");
-  module.def("information", &information_dict, nb::sig("def information() -> dict[str, typing.Any]"),
-             "What this build and this computer have: rows, threads, GPUs.");
+  module.def(
+      "information", &information_dict, nb::sig("def information() -> dict[str, typing.Any]"),
+      "What this build and this computer have: rows, threads, GPUs, and the engines of each with the reason where "
+      "one cannot be used.");
+  module.def("info", &information_dict, nb::sig("def info() -> dict[str, typing.Any]"),
+             "Another name of information().");
   module.attr("version") = nb::cast(kvrm::version());
 }

@@ -2,7 +2,6 @@
 #include "convert.h"
 
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -13,12 +12,6 @@
 
 namespace kvrm::python {
 namespace {
-
-std::string hex(std::uint64_t value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 const char* fault_name(FaultKind kind) {
   switch (kind) {
@@ -32,16 +25,18 @@ const char* fault_name(FaultKind kind) {
   return "unknown";
 }
 
-std::string describe(const Stop& stop) {
-  std::string text = std::string("<kvrm.Stop ") + to_string(stop.reason);
+std::string facts(const Stop& stop) {
+  std::string text = to_string(stop.reason);
   if (stop.reason == StopReason::kExit) text += ", status " + std::to_string(stop.exit_status);
   if (stop.reason == StopReason::kSignal) text += " " + std::to_string(stop.signal);
   if (stop.reason == StopReason::kFault)
     text += std::string(" (") + fault_name(stop.fault) + ") at " + hex(stop.address);
   text += ", pc " + hex(stop.pc) + ", " + std::to_string(stop.instructions) + " instructions";
   if (!stop.message.empty()) text += ": " + stop.message;
-  return text + ">";
+  return text;
 }
+
+std::string describe(const Stop& stop) { return "<kvrm.Stop " + facts(stop) + ">"; }
 
 std::string describe(const Batch& batch) {
   return "<kvrm.Batch " + std::to_string(batch.number) + ": " + to_string(batch.signal) + ", lane " +
@@ -82,9 +77,13 @@ std::string describe(const Statistics& statistics) {
 }
 
 std::string describe(const JobResult& result) {
-  if (!result.error.empty()) return "<kvrm.JobResult " + std::to_string(result.index) + ": " + result.error + ">";
-  return "<kvrm.JobResult " + std::to_string(result.index) + ": " + describe(result.stop) + ", " +
-         std::to_string(result.output.size()) + " bytes of output>";
+  const std::string name = "<kvrm.JobResult " + std::to_string(result.index) + ": ";
+  if (!result.error.empty()) return name + result.error + ">";
+  const auto size = [](const std::string& bytes, bool cut) {
+    return std::to_string(bytes.size()) + (cut ? " bytes (cut) of " : " bytes of ");
+  };
+  return name + facts(result.stop) + ", " + size(result.output, result.output_cut) + "output, " +
+         size(result.errors, result.errors_cut) + "errors>";
 }
 
 nb::object confusion_of(const DispatchStatistics& statistics) {
@@ -121,10 +120,18 @@ nb::dict as_dict(const Statistics& statistics) {
   result["shared_instructions"] = statistics.shared_instructions;
   result["seconds"] = statistics.seconds;
   result["system_calls"] = statistics.system_calls;
+  result["in_kernel_calls"] = statistics.in_kernel_calls;
+  result["mailbox_calls"] = statistics.mailbox_calls;
   result["launches"] = statistics.launches;
+  result["launches_reason"] = statistics.launches_reason;
   result["jobs"] = statistics.jobs;
   result["decoded_words"] = statistics.decoded_words;
   result["code_invalidations"] = statistics.code_invalidations;
+  result["regions"] = statistics.regions;
+  result["cached_regions"] = statistics.cached_regions;
+  result["region_words"] = statistics.region_words;
+  result["translation_seconds"] = statistics.translation_seconds;
+  result["link_seconds"] = statistics.link_seconds;
   result["private_bytes"] = statistics.private_bytes;
   result["dispatch"] = as_dict(statistics.dispatch);
   return result;
@@ -136,6 +143,12 @@ void bind_repr(nb::class_<T>& type) {
 }
 
 void bind_registers(nb::module_& module) {
+  // Set modulo 2^64.
+#define KVRM_WORD(name, what)                                                 \
+  def_prop_rw(                                                                \
+      #name, [](const Registers& r) { return r.name; },                       \
+      [](Registers& r, const nb::object& value) { r.name = word_of(value); }, \
+      nb::for_setter(nb::sig("def " #name "(self, value: int, /) -> None")), what)
   nb::class_<Registers> type(module, "Registers", "All registers of one lane, in one piece; a copy.");
   type.def(nb::init<>())
       .def_prop_rw(
@@ -158,15 +171,16 @@ void bind_registers(nb::module_& module) {
           },
           nb::for_getter(nb::sig("def v(self, /) -> numpy.typing.NDArray[numpy.uint64]")),
           "V0 to V31 as (low, high) halves.")
-      .def_rw("sp", &Registers::sp)
-      .def_rw("pc", &Registers::pc)
+      .KVRM_WORD(sp, "The stack pointer.")
+      .KVRM_WORD(pc, "The program counter.")
       .def_rw("nzcv", &Registers::nzcv, "The flags in bits 31 to 28.")
       .def_rw("fpcr", &Registers::fpcr)
       .def_rw("fpsr", &Registers::fpsr)
-      .def_rw("tpidr_el0", &Registers::tpidr_el0)
+      .KVRM_WORD(tpidr_el0, "The thread pointer.")
       .def(
           "__eq__", [](const Registers& a, const Registers& b) { return a == b; }, nb::is_operator(),
           nb::sig("def __eq__(self, other: object, /) -> bool"));
+#undef KVRM_WORD
   bind_repr(type);
 }
 
@@ -194,9 +208,15 @@ void bind_statistics(nb::module_& module) {
       .def_ro("in_kernel_calls", &Statistics::in_kernel_calls)
       .def_ro("mailbox_calls", &Statistics::mailbox_calls)
       .def_ro("launches", &Statistics::launches, "Calls of the device that ran the program.")
+      .def_ro("launches_reason", &Statistics::launches_reason, "Why there may be more than one for a run, or empty.")
       .def_ro("jobs", &Statistics::jobs)
       .def_ro("decoded_words", &Statistics::decoded_words)
       .def_ro("code_invalidations", &Statistics::code_invalidations)
+      .def_ro("regions", &Statistics::regions, "Translated.")
+      .def_ro("cached_regions", &Statistics::cached_regions, "Of them, those from the cache on disk.")
+      .def_ro("region_words", &Statistics::region_words, "Guest words in them, with repetitions.")
+      .def_ro("translation_seconds", &Statistics::translation_seconds, "Spent making them.")
+      .def_ro("link_seconds", &Statistics::link_seconds, "Of these, what a GPU's driver took.")
       .def_ro("private_bytes", &Statistics::private_bytes)
       .def_ro("dispatch", &Statistics::dispatch)
       .def_ro("device", &Statistics::device)
@@ -207,13 +227,17 @@ void bind_statistics(nb::module_& module) {
   bind_repr(type);
 }
 
+nb::bytes input_of(const Job& job) { return bytes_of(job.input ? *job.input : std::string()); }
+nb::bytes output_of(const JobResult& result) { return bytes_of(result.output); }
+nb::bytes errors_of(const JobResult& result) { return bytes_of(result.errors); }
+
 void bind_jobs(nb::module_& module) {
   nb::class_<Job>(module, "Job", "One input of a batch: arguments, stdin, and perhaps a program of its own.")
       .def(
           "__init__",
           [](Job* job, const nb::object& args, const nb::object& input, const nb::object& program) {
             Job made;
-            for (const nb::handle arg : args) made.args.push_back(path_of(arg));
+            made.args = strings_of("args", args);
             if (!input.is_none()) made.input = std::make_shared<const std::string>(BytesOf(input).text());
             if (!program.is_none()) made.program = path_of(program);
             new (job) Job(std::move(made));
@@ -222,16 +246,17 @@ void bind_jobs(nb::module_& module) {
           nb::sig("def __init__(self, args: collections.abc.Sequence[str] = (), input: bytes | None = None, "
                   "program: str | os.PathLike[str] | None = None) -> None"))
       .def_ro("args", &Job::args)
-      .def_prop_ro("input", [](const Job& job) { return bytes_of(job.input ? *job.input : std::string()); })
+      .def_prop_ro("input", &input_of, "All of its stdin.")
+      .def_prop_ro("stdin", &input_of, "Another name of input.")
       .def_ro("program", &Job::program, "Empty: the batch's.");
   nb::class_<JobResult> type(module, "JobResult", "How one job ended and what it wrote.");
   type.def_ro("index", &JobResult::index, "Its place among the jobs.")
       .def_ro("stop", &JobResult::stop)
       .def_ro("instructions", &JobResult::instructions)
-      .def_prop_ro(
-          "output", [](const JobResult& r) { return bytes_of(r.output); }, "What it wrote to stdout.")
-      .def_prop_ro(
-          "errors", [](const JobResult& r) { return bytes_of(r.errors); }, "What it wrote to stderr.")
+      .def_prop_ro("output", &output_of, "What it wrote to stdout.")
+      .def_prop_ro("errors", &errors_of, "What it wrote to stderr.")
+      .def_prop_ro("stdout", &output_of, "Another name of output.")
+      .def_prop_ro("stderr", &errors_of, "Another name of errors.")
       .def_ro("output_cut", &JobResult::output_cut)
       .def_ro("errors_cut", &JobResult::errors_cut)
       .def_ro("registers", &JobResult::registers)

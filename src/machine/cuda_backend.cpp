@@ -21,14 +21,6 @@ using device::cuda::StartSet;
 
 namespace {
 
-// A device that failed takes every lane with it.
-Stop device_stop(const Error& error) {
-  Stop stop;
-  stop.reason = StopReason::kDevice;
-  stop.message = error.message;
-  return stop;
-}
-
 void write_all(int fd, std::span<const u8> bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());

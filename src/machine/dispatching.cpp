@@ -17,13 +17,13 @@ Dispatch allowed(const Options& options, const Weights& weights, Result<void>& p
     if (options.notice) {
       options.notice(weights.source +
                      ": old weights (features version 1) cannot be right about every word; "
-                     "running --dispatch hybrid: the table decides, the predictions are recorded");
+                     "running with dispatch=hybrid: the table decides, the predictions are recorded");
     }
     return Dispatch::kHybrid;
   }
   problem = Error{weights.source +
                   ": these weights have no passed verification on record, so the network may not "
-                  "decide; run kvrm models verify dispatch, or use hybrid dispatch, or --unverified"};
+                  "decide; verify them, or use dispatch=hybrid or unverified=true"};
   return options.dispatch;
 }
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "machine/dispatching.h"
+#include "machine/statistics.h"
 
 namespace kvrm {
 namespace {
@@ -38,6 +38,7 @@ Result<Fleet> Fleet::create(const Options& options, const std::vector<unsigned>&
 
 Result<void> Fleet::run_jobs(const Program& program, std::span<const Job> jobs, const JobCallback& done,
                              const JobLimits& limits) {
+  if (auto checked = machines_.front().check_process(); !checked) return checked;
   const auto begin = std::chrono::steady_clock::now();
   const std::uint64_t share = share_of(jobs.size(), machines_.size(), lanes_);
   std::atomic<std::uint64_t> next = 0;
@@ -83,20 +84,7 @@ Progress Fleet::poll() const {
 
 Statistics Fleet::statistics() const {
   Statistics sum = machines_.front().statistics();
-  for (std::size_t i = 1; i < machines_.size(); ++i) {
-    const Statistics one = machines_[i].statistics();
-    sum.instructions += one.instructions;
-    sum.shared_instructions += one.shared_instructions;
-    sum.system_calls += one.system_calls;
-    sum.in_kernel_calls += one.in_kernel_calls;
-    sum.mailbox_calls += one.mailbox_calls;
-    sum.launches += one.launches;
-    sum.jobs += one.jobs;
-    sum.decoded_words += one.decoded_words;
-    sum.code_invalidations += one.code_invalidations;
-    sum.private_bytes += one.private_bytes;
-    add(sum.dispatch, one.dispatch);
-  }
+  for (std::size_t i = 1; i < machines_.size(); ++i) add(sum, machines_[i].statistics());
   sum.seconds = seconds_;
   return sum;
 }

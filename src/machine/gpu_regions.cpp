@@ -84,10 +84,7 @@ std::string reason_not_to(const Options& options, const Dispatching& dispatching
   }
   std::string problem;
   if (!translator::GpuTranslator::is_there(problem)) return problem;
-  if (!gpu.linkable()) {
-    return "this build has no kernel for sm_" + std::to_string(gpu.context->properties().compute()) +
-           " that code can be linked to (KVRM_LINKABLE)";
-  }
+  if (!gpu.linkable()) return device::cuda::no_linkable_error(gpu.context->properties().compute()).message;
   return {};
 }
 

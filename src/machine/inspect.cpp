@@ -10,6 +10,7 @@
 #include "linux/start.h"
 #include "machine/host_file.h"
 #include "semantics/meaning.h"
+#include "translator/gpu_translator.h"
 #include "translator/translator.h"
 
 namespace kvrm {
@@ -26,6 +27,10 @@ GpuInformation describe(const device::cuda::Properties& device) {
   gpu.limits_kernel_time = device.limits_kernel_time;
   gpu.has_code = device::cuda::cubin_for(device.compute_major, device.compute_minor).has_value();
   if (auto fits = device::cuda::supported(device); !fits) gpu.problem = fits.error().message;
+  if (!translator::GpuTranslator::is_there(gpu.translator_problem)) return gpu;
+  if (!device::cuda::linkable_for(device.compute_major, device.compute_minor)) {
+    gpu.translator_problem = device::cuda::no_linkable_error(device.compute()).message;
+  }
   return gpu;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "machine/parts.h"
@@ -34,17 +35,33 @@ std::optional<PageRange> pages_of(std::uint64_t address, std::uint64_t size) {
 
 }  // namespace
 
-Machine::Machine(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Machine::Machine(PartsPointer parts) : parts_(std::move(parts)) {}
 Machine::Machine(Machine&&) noexcept = default;
 Machine& Machine::operator=(Machine&&) noexcept = default;
 Machine::~Machine() = default;
 
+// In a fork the threads that a destructor would wait for do not exist: the copy of what they left is kept.
+void Machine::Release::operator()(Parts* parts) const {
+  if (parts->origin.is_here()) delete parts;
+}
+
+Result<void> Machine::check_process() const { return parts_->origin.check(); }
+
+Backend& Machine::Parts::here() const {
+  if (const auto checked = origin.check(); !checked) throw std::runtime_error(checked.error().message);
+  return *backend;
+}
+
 Result<Machine> Machine::create(const Options& options) {
   if (options.lanes == 0) return Error{"a machine has at least one lane"};
+  if (options.lanes > kMostLanes) {
+    return Error{"a machine has at most " + std::to_string(kMostLanes) + " lanes, not " +
+                 std::to_string(options.lanes) + "; run_jobs() sends any number of jobs through few lanes"};
+  }
   if (options.memory_limit < kPageSize) return Error{"the memory limit must be at least one page (4096 bytes)"};
   auto backend = make_backend(options);
   if (!backend) return backend.error();
-  auto parts = std::make_unique<Parts>();
+  PartsPointer parts(new Parts);
   parts->lanes = options.lanes;
   parts->common_memory = options.common_memory;
   parts->backend = std::move(*backend);
@@ -52,11 +69,13 @@ Result<Machine> Machine::create(const Options& options) {
 }
 
 Result<void> Machine::Parts::may_map() const {
+  if (auto checked = origin.check(); !checked) return checked;
   if (!common_memory || !has_run.load(std::memory_order_relaxed)) return {};
   return Error{"the map of a memory that lanes share stays as it was when they first ran"};
 }
 
 Result<void> Machine::load(std::span<const std::byte> bytes, std::uint64_t address, unsigned lane) {
+  if (auto checked = check_process(); !checked) return checked;
   if (bytes.empty()) return {};
   const auto range = pages_of(address, bytes.size());
   if (!range) return bad_range("load", address, bytes.size());
@@ -70,8 +89,8 @@ Result<void> Machine::load(std::span<const std::byte> bytes, std::uint64_t addre
 }
 
 Result<void> Machine::load_code(std::span<const std::byte> bytes, std::uint64_t address) {
-  if (bytes.empty()) return {};
   if (auto may = parts_->may_map(); !may) return may;
+  if (bytes.empty()) return {};
   const auto range = pages_of(address, bytes.size());
   if (!range || range->start != address) return bad_range("load code", address, bytes.size());
   const auto image =
@@ -111,8 +130,8 @@ Result<void> Machine::unmap(std::uint64_t address, std::uint64_t size, unsigned 
 
 Result<SharedMemory> Machine::map_shared(std::uint64_t address, std::uint64_t size, std::uint32_t protection,
                                          unsigned lane) try {
-  if (!parts_->backend->shared_cpu(lane)) return Error{"map_shared: lanes on this device do not use the host's memory"};
   if (auto may = parts_->may_map(); !may) return may.error();
+  if (!parts_->backend->shared_cpu(lane)) return Error{"map_shared: lanes on this device do not use the host's memory"};
   if (protection & kProtectExecute) return Error{"map_shared: code may not be shared; map it and write it"};
   const auto range = pages_of(address, size);
   if (!range || range->start != address) return bad_range("map_shared", address, size);
@@ -127,6 +146,7 @@ Result<SharedMemory> Machine::map_shared(std::uint64_t address, std::uint64_t si
 }
 
 Result<void> Machine::read(std::uint64_t address, std::span<std::byte> to, unsigned lane) const {
+  if (auto checked = check_process(); !checked) return checked;
   if (!parts_->memory(lane).peek(address, to.data(), to.size())) {
     return bad_range("read", address, to.size());
   }
@@ -134,6 +154,7 @@ Result<void> Machine::read(std::uint64_t address, std::span<std::byte> to, unsig
 }
 
 Result<void> Machine::write(std::uint64_t address, std::span<const std::byte> from, unsigned lane) {
+  if (auto checked = check_process(); !checked) return checked;
   if (!parts_->memory(lane).poke(address, from.data(), from.size())) {
     return bad_range("write", address, from.size());
   }
@@ -145,12 +166,13 @@ unsigned Machine::lanes() const { return parts_->lanes; }
 void Machine::on_system_call(SystemCallHook hook) { parts_->hook = std::move(hook); }
 
 Statistics Machine::statistics() const {
-  Statistics result = parts_->backend->statistics();
+  Statistics result = parts_->here().statistics();
   result.seconds = parts_->seconds;
   return result;
 }
 
 Result<DispatchStatistics> Machine::dispatch_statistics(unsigned lane) const {
+  if (auto checked = check_process(); !checked) return checked.error();
   if (lane >= parts_->lanes) return Error{"there is no lane " + std::to_string(lane)};
   auto found = parts_->backend->dispatched(lane);
   if (!found) return Error{"lanes of a GPU share their decoded code: there are no dispatch statistics of one lane"};

@@ -12,6 +12,7 @@
 #include "kvrm/machine.h"
 #include "machine/backend.h"
 #include "machine/jobs.h"
+#include "machine/origin.h"
 
 namespace kvrm {
 
@@ -20,7 +21,9 @@ struct LaneOutput {
   KeptOutput output, errors;
 };
 
-struct Machine::Parts {
+// Hidden: the class around it is what a shared library shows.
+struct __attribute__((visibility("hidden"))) Machine::Parts {
+  const Origin origin;
   unsigned lanes = 1;
   bool common_memory = false;
   std::atomic<bool> has_run = false;
@@ -51,9 +54,11 @@ struct Machine::Parts {
   };
 
   ~Parts();
-  Cpu& cpu(unsigned lane) { return backend->cpu(lane); }
-  memory::GuestMemory& memory(unsigned lane) { return backend->memory(lane); }
-  Result<void> may_map() const;      // whether the map may change now
+  // What shows the backend to callers that can get no error asks first: throws in a fork.
+  Backend& here() const;
+  Cpu& cpu(unsigned lane) { return here().cpu(lane); }
+  memory::GuestMemory& memory(unsigned lane) { return here().memory(lane); }
+  Result<void> may_map() const;  // whether the map may change now
   Result<void> may_load_program() const;
   Result<void> start(unsigned lane, const JobProgram& loaded, const Program& program);
   std::vector<LaneResult> run(Machine& machine, unsigned first, unsigned count, std::uint64_t budget);

@@ -24,6 +24,7 @@ linux_abi::ProcessOptions lane_options(const JobProgram& loaded, const Program& 
 }  // namespace
 
 Result<void> Machine::Parts::may_load_program() const {
+  if (auto checked = origin.check(); !checked) return checked;
   if (!common_memory) return {};
   return Error{"lanes that share one memory are raw machines: they run no Linux programs"};
 }
@@ -59,6 +60,7 @@ Result<void> Machine::Parts::start(unsigned lane, const JobProgram& loaded, cons
 }
 
 Output Machine::take_output(unsigned lane) {
+  (void)parts_->here();
   const auto found = parts_->outputs.find(lane);
   if (found == parts_->outputs.end() || !found->second) return {};
   LaneOutput& kept = *found->second;
@@ -73,7 +75,11 @@ Result<void> Machine::run_jobs(const Program& program, std::span<const Job> jobs
   if (!batch) return batch.error();
   const Parts::Timer timer(*parts_);
   RunControl control{parts_->cancel, parts_->progress, {}};
-  return parts_->backend->run_jobs(batch->jobs(), limits, done, control);
+  const JobCallback counted = [&done](JobResult&& result) {
+    result.stop.instructions = result.instructions;
+    done(std::move(result));
+  };
+  return parts_->backend->run_jobs(batch->jobs(), limits, counted, control);
 }
 
 }  // namespace kvrm

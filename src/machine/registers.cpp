@@ -51,6 +51,7 @@ void Machine::set_registers(const Registers& registers, unsigned lane) {
 }
 
 Result<RegisterView> Machine::view_registers(unsigned lane) {
+  if (auto checked = check_process(); !checked) return checked.error();
   auto cpu = parts_->backend->shared_cpu(lane);
   if (!cpu) return Error{"registers on this device have no view without copies"};
   static_assert(sizeof(U128) == 2 * sizeof(u64));

@@ -4,6 +4,7 @@
 
 #include "kvrm/machine.h"
 #include "machine/parts.h"
+#include "machine/stops.h"
 
 namespace kvrm {
 namespace {
@@ -74,6 +75,10 @@ Machine::Parts::Timer::~Timer() {
 
 std::vector<LaneResult> Machine::Parts::run(Machine& machine, unsigned first, unsigned count, std::uint64_t budget) {
   std::vector<LaneResult> results(count);
+  if (const auto checked = origin.check(); !checked) {
+    for (LaneResult& result : results) result.stop = device_stop(checked.error());
+    return results;
+  }
   has_run.store(true, std::memory_order_relaxed);
   const Timer timer(*this);
   RunControl control{cancel, progress, {}};
@@ -123,6 +128,7 @@ Batch Machine::run_continuous(std::uint64_t size, std::uint64_t max_batches, std
 Batch Machine::run_mega(std::uint64_t total) { return run_continuous(total, 1); }
 
 void Machine::start(std::uint64_t budget) {
+  if (!parts_->origin.is_here()) return;  // wait() says so
   (void)wait();
   parts_->running.store(true, std::memory_order_relaxed);
   parts_->runner = std::thread([this, parts = parts_.get(), budget] {
@@ -131,7 +137,7 @@ void Machine::start(std::uint64_t budget) {
   });
 }
 
-bool Machine::is_running() const { return parts_->running.load(std::memory_order_acquire); }
+bool Machine::is_running() const { return parts_->origin.is_here() && parts_->running.load(std::memory_order_acquire); }
 
 Progress Machine::poll() const {
   const RunProgress& progress = parts_->progress;
@@ -140,6 +146,7 @@ Progress Machine::poll() const {
 }
 
 std::vector<Stop> Machine::wait() {
+  if (const auto checked = check_process(); !checked) return {lanes(), device_stop(checked.error())};
   if (!parts_->runner.joinable()) return {};
   parts_->runner.join();
   parts_->cancel.store(false, std::memory_order_relaxed);  // one that came too late

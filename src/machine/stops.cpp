@@ -49,6 +49,13 @@ Stop raw_stop(const Cpu& cpu, u32 word, Trap trap) {
   return stop;
 }
 
+Stop device_stop(const Error& error) {
+  Stop stop;
+  stop.reason = StopReason::kDevice;
+  stop.message = error.message;
+  return stop;
+}
+
 std::optional<Stop> process_stop(const Cpu& cpu, const memory::GuestMemory& memory, const linux_abi::Process& process,
                                  const linux_abi::Outcome& outcome) {
   using Kind = linux_abi::Outcome::Kind;

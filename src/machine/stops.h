@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/cpu.h"
+#include "kvrm/result.h"
 #include "kvrm/types.h"
 #include "linux/process.h"
 #include "memory/guest_memory.h"
@@ -17,6 +18,9 @@ Stop stop_at(const Cpu& cpu, u32 word, StopReason reason);
 
 // A trap that ends the run of a raw machine: everything but a system call.
 Stop raw_stop(const Cpu& cpu, u32 word, Trap trap);
+
+// A device that failed takes every lane with it.
+Stop device_stop(const Error& error);
 
 // No value: the program goes on.
 std::optional<Stop> process_stop(const Cpu& cpu, const memory::GuestMemory& memory, const linux_abi::Process& process,

@@ -8,6 +8,7 @@ host a guest prints what the usual native build prints.
 """
 
 import argparse
+import os
 import pathlib
 import re
 import subprocess
@@ -22,8 +23,9 @@ def fail(message):
 
 
 def build(out):
-    targets = ["native-gpu", "native-gpu-host", *(f"{out}/native/{program}" for program in PROGRAMS)]
-    subprocess.run(["make", "-s", "-C", str(REPO / "bench"), f"OUT={out}", *targets], check=True)
+    folder = os.path.relpath(out, REPO / "bench")  # make cannot have spaces in a name, the folders above may
+    targets = ["native-gpu", "native-gpu-host", *(f"{folder}/native/{program}" for program in PROGRAMS)]
+    subprocess.run(["make", "-s", "-C", str(REPO / "bench"), f"OUT={folder}", *targets], check=True)
 
 
 def check_ptx(path, ptxas):

@@ -133,7 +133,7 @@ class Dispatch(GuestCase):
 
     def test_unverified_is_reported(self):
         small = MODELS / "dispatch-small.npy"
-        self.expect_host_error(run("run", "--dispatch", "neural", "--weights", small, self.guest("seven")), "--unverified")
+        self.expect_host_error(run("run", "--dispatch", "neural", "--weights", small, self.guest("seven")), "unverified=true")
         facts, _ = self.facts("--dispatch", "neural", "--unverified", "--weights", small)
         self.assertFalse(facts["dispatch"]["verified"])
         text = run("run", "--dispatch", "neural", "--unverified", "--weights", small, "--stats", self.guest("seven")).stderr

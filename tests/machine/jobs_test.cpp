@@ -88,6 +88,7 @@ void expect_same(const JobResult& a, const JobResult& b) {
   EXPECT_EQ(a.stop.signal, b.stop.signal);
   EXPECT_EQ(a.stop.pc, b.stop.pc);
   EXPECT_EQ(a.instructions, b.instructions);
+  EXPECT_EQ(a.stop.instructions, a.instructions);
   EXPECT_EQ(a.output, b.output);
   EXPECT_EQ(a.errors, b.errors);
   EXPECT_TRUE(a.registers == b.registers);
@@ -155,6 +156,12 @@ TEST(Lanes, ThatNobodyUsesCostNothing) {
   ASSERT_TRUE(machine.ok());
   const ProgramFolder folder;
   EXPECT_EQ(run_all_jobs(*machine, program_at(folder.add("digest", kDigest)), distinct_jobs(3)).size(), 3u);
+}
+
+TEST(Lanes, MoreThanAMachineHasAreRefused) {
+  const auto refused = Machine::create(lanes(Machine::kMostLanes + 1));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("at most 16777216 lanes, not 16777217"), std::string::npos);
 }
 
 TEST(Jobs, StreamThroughFewLanes) {

@@ -2,6 +2,12 @@
 
 import gc
 import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import types
 import weakref
 
 import numpy as np
@@ -61,13 +67,28 @@ def test_copies_refuse_to_be_written(machine):
         machine.x[0, 0] = 1
 
 
-def test_values_of_wrong_shape_or_range_are_refused(machine):
+def test_values_of_wrong_shape_or_type_are_refused(machine):
     with pytest.raises(ValueError):
         machine.x = np.zeros((3, 30))
-    with pytest.raises(OverflowError):
-        machine.pc = -1
     with pytest.raises(TypeError):
-        machine.set_x(0, 1 << 64)
+        machine.set_x(0, 1.5)
+    with pytest.raises(TypeError):
+        machine.set_x(0, "1")
+
+
+def test_registers_are_set_modulo_2_64(machine):
+    machine.set_x(0, -1)
+    machine.set_x(1, np.int64(-2), lane=1)
+    machine.set_x(2, (1 << 64) + 5)
+    assert [machine.get_x(0), machine.get_x(1, 1), machine.get_x(2)] == [(1 << 64) - 1, (1 << 64) - 2, 5]
+    machine.set_pc(-4)
+    machine.set_sp(-16)
+    assert machine.pc.tolist() == [(1 << 64) - 4] * 3 and machine.sp.tolist() == [(1 << 64) - 16] * 3
+    machine.sp = [-1, 1 << 63, (1 << 64) + 7]
+    assert machine.sp.tolist() == [(1 << 64) - 1, 1 << 63, 7]
+    registers = machine.registers()
+    registers.pc = registers.tpidr_el0 = -8
+    assert registers.pc == registers.tpidr_el0 == (1 << 64) - 8
 
 
 def test_memory_in_and_out(machine):
@@ -80,6 +101,10 @@ def test_memory_in_and_out(machine):
     machine.unmap(0x20000, 4096)
     with pytest.raises(kvrm.Error, match="read: no 1 bytes at 0x20000"):
         machine.read(0x20000, 1)
+    with pytest.raises(kvrm.Error, match="read: no 12288 bytes at 0x21000"):
+        machine.read(0x21000, 12288)
+    with pytest.raises(kvrm.Error, match="read: no 8192 bytes at 0x20000"):
+        machine.read_array(0x20000, 1024, "<u8")
     assert machine.read(0x21000, 2) == b"\0\0"
 
 
@@ -136,6 +161,10 @@ def test_views_outlive_everything(on_host, device, sum_program):
         ({"device": "moon"}, ValueError, "auto, cpu, cuda"),
         ({"dispatch": "guess"}, ValueError, "table, neural, hybrid"),
         ({"lanes": 0}, kvrm.Error, "at least one lane"),
+        ({"lanes": 10**9}, kvrm.Error, "at most 16777216 lanes, not 1000000000; run_jobs"),
+        ({"lanes": -1}, kvrm.Error, "1 to 16777216 lanes, not -1"),
+        ({"lanes": 10**30}, kvrm.Error, "not 1000000000000000000000000000000"),
+        ({"lanes": 1.5}, TypeError, "float"),
         ({"memory": 1}, kvrm.Error, "at least one page"),
         ({"weights": [0.0] * 135}, ValueError, "neural"),
         ({"dispatch": "neural", "weights": "/nowhere.npy"}, kvrm.Error, "/nowhere.npy"),
@@ -183,6 +212,26 @@ def test_bad_calls_are_explained(machine):
             call()
 
 
+def test_one_string_is_no_sequence_of_strings(machine, sum_program):
+    for call in [
+        lambda: machine.load_program(sum_program, "abc"),
+        lambda: machine.run_jobs(sum_program, [b""], args="abc"),
+        lambda: kvrm.Job("abc"),
+    ]:
+        with pytest.raises(TypeError, match=r"args is a sequence of strings; for one string write args=\['abc'\]"):
+            call()
+    with pytest.raises(TypeError, match="jobs is a sequence"):
+        machine.run_jobs(sum_program, b"1 2")
+    with pytest.raises(TypeError):
+        machine.load_program(sum_program, env=5)
+
+
+def test_the_environment_may_be_any_mapping(device, sum_program):
+    machine = kvrm.Machine(device=device)
+    machine.load_program(sum_program, env=types.MappingProxyType({"A": "b"}))
+    assert machine.run().reason == "exit"
+
+
 def test_text_for_notebooks(machine):
     machine.run_all()
     text = repr(machine)
@@ -196,7 +245,9 @@ def test_statistics(machine):
     machine.run_all()
     statistics = machine.statistics()
     assert statistics.instructions == 3 and statistics.launches == 1
-    assert json.loads(json.dumps(statistics.as_dict()))["dispatch"]["mode"] == "table"
+    facts = json.loads(json.dumps(statistics.as_dict()))
+    assert facts["dispatch"]["mode"] == "table"
+    assert set(facts) == {name for name in dir(statistics) if not name.startswith("_") and name != "as_dict"}
 
 
 def test_a_machine_in_a_circle_is_collected(device):
@@ -215,3 +266,36 @@ def test_disassembles_and_knows_itself():
     assert kvrm.disassemble(0xFFFFFFFF) == ".inst 0xffffffff"
     assert kvrm.information()["rows"] == kvrm.information()["implemented_rows"]
     assert kvrm.__version__ == "0.1.0"
+
+
+def test_engines_are_named_with_the_reason_why_not():
+    facts = kvrm.information()
+    assert facts["engines"]["interp"] == {"available": True, "reason": ""}
+    jit = facts["engines"]["jit"]
+    try:
+        kvrm.Machine(device="cpu", engine="jit")
+        assert jit == {"available": True, "reason": ""}
+    except kvrm.Error as error:
+        assert jit == {"available": False, "reason": str(error)}
+    for gpu in facts["gpus"]:
+        for engine in gpu["engines"].values():
+            assert engine["available"] == (engine["reason"] == "")
+    assert kvrm.info() == facts
+
+
+def test_advice_is_in_the_terms_of_python():
+    code = "import kvrm; print(kvrm.information()['gpu_problem']); kvrm.Machine(device='cuda')"
+    environment = {**os.environ, "KVRM_LIBCUDA": "/nowhere/libcuda.so"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert "or use device='cpu'" in done.stdout and "or use device='cpu'" in done.stderr
+    with pytest.raises(kvrm.Error, match="verify them, or use dispatch='hybrid' or unverified=True"):
+        kvrm.Machine(device="cpu", dispatch="neural", weights=kvrm.built_in_weights("dispatch-small"))
+
+
+def test_the_library_names_no_options_of_the_command_line():
+    """What the library says reaches programs in C++ and Python, too."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    for path in [*root.glob("src/**/*.cpp"), *root.glob("src/**/*.h"), *root.glob("include/**/*.h")]:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for text in re.findall(r'"((?:[^"\\]|\\.)*)"', line):
+                assert not re.search(r"(?<![-\w])--[a-z]", text), f"{path}:{number}: {text}"

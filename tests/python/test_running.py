@@ -168,6 +168,21 @@ def test_jobs(device, sum_program):
     assert short.stop.reason == "budget" and short.instructions == 10
     with pytest.raises(kvrm.Error, match="/nowhere"):
         machine.run_jobs("/nowhere", [b""])
+    assert (own.stdout, own.stderr) == (own.output, own.errors)
+    job = kvrm.Job(input=b"3")
+    assert job.stdin == job.input == b"3"
+
+
+def test_results_of_jobs_count(device, sum_program):
+    machine = kvrm.Machine(device=device)
+    (whole,) = machine.run_jobs(sum_program, [b"1 2"])
+    assert whole.stop.instructions == whole.instructions > 0
+    assert f", {whole.instructions} instructions, 15 bytes of output, 5 bytes of errors>" in repr(whole)
+    assert repr(whole).startswith("<kvrm.JobResult 0: exit, status 0, pc 0x")
+    (cut,) = machine.run_jobs(sum_program, [b"3"], max_output=4)
+    assert "4 bytes (cut) of output, 4 bytes (cut) of errors>" in repr(cut)
+    (failed,) = machine.run_jobs(None, [kvrm.Job(program="/nowhere")])
+    assert repr(failed).startswith("<kvrm.JobResult 0: /nowhere: ")
 
 
 def test_jobs_can_be_ended(sum_program):

@@ -115,7 +115,7 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string& library) {
   if (!handle) {
     const char* reason = dlerror();
     return Error{"no NVIDIA driver: " + one_line(reason ? reason : library + " cannot be opened") +
-                 "; install the NVIDIA driver, or use --device cpu"};
+                 "; install the NVIDIA driver, or use device=cpu"};
   }
   // No make_shared: the constructor is private.
   std::shared_ptr<Driver> driver(new Driver);

@@ -82,6 +82,11 @@ std::optional<std::span<const std::byte>> linkable_for(int major, int minor) {
 
 unsigned kernel_registers() { return KVRM_KERNEL_REGISTERS; }
 
+Error no_linkable_error(int compute) {
+  return Error{"this build has no kernel for sm_" + std::to_string(compute) +
+               " that code can be linked to (KVRM_LINKABLE)"};
+}
+
 Error no_code_error() { return Error{std::string("this build has no GPU code: ") + kImages[0].reason}; }
 
 }  // namespace kvrm::device::cuda

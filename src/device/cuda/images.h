@@ -19,6 +19,8 @@ std::optional<std::span<const std::byte>> cubin_for(int major, int minor);
 std::optional<std::span<const std::byte>> linkable_for(int major, int minor);
 // Registers of a thread that the kernel was assembled for.
 unsigned kernel_registers();
+// What to say when linkable_for() has none.
+Error no_linkable_error(int compute);
 // What to say when ptx() is empty.
 Error no_code_error();
 
