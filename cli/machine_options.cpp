@@ -123,6 +123,7 @@ Result<Settings> settings_of(const MachineArguments& arguments, const std::vecto
   settings.options.device = device_named(arguments.device);
   settings.options.engine = engine_named(arguments.engine);
   settings.options.perf_map = arguments.perf_map;
+  settings.options.abandon_compilers = true;  // main() ends with _Exit
   if (auto set = set_dispatch(arguments, settings.options); !set) return set.error();
   if (!arguments.jit_threshold.empty()) {
     const auto threshold = parse_count(arguments.jit_threshold);

@@ -14,6 +14,15 @@ std::string as_text(const nlohmann::ordered_json& value) {
   return value.dump();
 }
 
+// A line has one value: {"interp": {"seconds": 1}} becomes tier_interp_seconds.
+void flatten_tiers(nlohmann::ordered_json& json) {
+  const nlohmann::ordered_json tiers = json.value("tiers", nlohmann::ordered_json::object());
+  json.erase("tiers");
+  for (const auto& [tier, values] : tiers.items()) {
+    for (const auto& [name, value] : values.items()) json[fmt::format("tier_{}_{}", tier, name)] = value;
+  }
+}
+
 }  // namespace
 
 void print_statistics(const Statistics& statistics, std::uint64_t lanes, bool as_json,
@@ -63,6 +72,7 @@ void print_statistics(const Statistics& statistics, std::uint64_t lanes, bool as
     say("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
+  flatten_tiers(json);
   std::size_t width = 0;
   for (const auto& [name, value] : json.items()) width = std::max(width, name.size() + 2);
   std::string text;

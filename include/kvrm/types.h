@@ -42,6 +42,8 @@ struct Options {
   std::optional<unsigned> jit_threshold = {};
   std::optional<double> jit_budget = {};
   bool perf_map = false;  // CPU device: write /tmp/perf-PID.map, which names translated code to perf(1)
+  // For a process that ends with std::_Exit: letting go of a machine waits for no compiler that is still at work.
+  bool abandon_compilers = false;
   unsigned threads = 0;  // CPU device: host threads for its lanes; 0: all there are
   unsigned device_ordinal = 0;  // which GPU, as its driver counts them
   Dispatch dispatch = Dispatch::kTable;
@@ -146,8 +148,8 @@ struct DispatchStatistics {
   std::array<std::array<std::uint64_t, 7>, 7> confusion{};  // kHybrid: [the table's class][the network's]
 };
 
-// How guest code ran: in the interpreter, or in translated regions. Instructions and seconds of a tier are estimated from
-// samples; all else is counted.
+// How guest code ran: in the interpreter, or in translated regions. Instructions and seconds of a tier are estimated
+// from samples; all else is counted.
 struct Tier {
   std::string name;  // interp, regions
   std::uint64_t instructions = 0;
@@ -161,6 +163,7 @@ struct Tier {
   double overlap() const {
     return distinct_words == 0 ? 0 : static_cast<double>(words) / static_cast<double>(distinct_words);
   }
+  friend bool operator==(const Tier&, const Tier&) = default;
 };
 
 struct Statistics {

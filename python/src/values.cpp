@@ -112,6 +112,23 @@ nb::dict as_dict(const DispatchStatistics& statistics) {
   return result;
 }
 
+// {"interp": {...}, "regions": {...}}
+nb::dict tiers_of(const Statistics& statistics) {
+  nb::dict result;
+  for (const Tier& tier : statistics.tiers) {
+    nb::dict one;
+    one["instructions"] = tier.instructions;
+    one["seconds"] = tier.seconds;
+    one["regions"] = tier.regions;
+    one["words"] = tier.words;
+    one["distinct_words"] = tier.distinct_words;
+    one["overlap"] = tier.overlap();
+    one["translation_seconds"] = tier.translation_seconds;
+    result[tier.name.c_str()] = one;
+  }
+  return result;
+}
+
 nb::dict as_dict(const Statistics& statistics) {
   nb::dict result;
   result["device"] = statistics.device;
@@ -132,6 +149,7 @@ nb::dict as_dict(const Statistics& statistics) {
   result["region_words"] = statistics.region_words;
   result["translation_seconds"] = statistics.translation_seconds;
   result["link_seconds"] = statistics.link_seconds;
+  result["tiers"] = tiers_of(statistics);
   result["private_bytes"] = statistics.private_bytes;
   result["dispatch"] = as_dict(statistics.dispatch);
   return result;
@@ -216,7 +234,9 @@ void bind_statistics(nb::module_& module) {
       .def_ro("cached_regions", &Statistics::cached_regions, "Of them, those from the cache on disk.")
       .def_ro("region_words", &Statistics::region_words, "Guest words in them, with repetitions.")
       .def_ro("translation_seconds", &Statistics::translation_seconds, "Spent making them.")
-      .def_ro("link_seconds", &Statistics::link_seconds, "Of these, what a GPU's driver took.")
+      .def_ro("link_seconds", &Statistics::link_seconds, "Of these, linking.")
+      .def_prop_ro("tiers", &tiers_of, nb::sig("def tiers(self, /) -> dict[str, dict[str, typing.Any]]"),
+                   "How code ran, by tier: interp, regions. Instructions and seconds are estimated from samples.")
       .def_ro("private_bytes", &Statistics::private_bytes)
       .def_ro("dispatch", &Statistics::dispatch)
       .def_ro("device", &Statistics::device)

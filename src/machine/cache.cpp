@@ -22,7 +22,7 @@ struct Kind {
 // As translator/region_store, translator/gpu_store and device/cuda/module_cache name their files.
 constexpr std::array<Kind, 4> kKinds{{
     {"regions", "regions-", "translated code for the CPU device"},
-    {"warm", "warm-", "profiles: code that later runs may translate"},
+    {"profile", "profile-", "profiles: code that later runs may translate"},
     {"gpu-regions", "gpu-regions-", "GPU kernels with translated code linked to them"},
     {"kernel", "kernel-sm_", "GPU kernels that the driver compiled"},
 }};

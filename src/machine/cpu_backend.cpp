@@ -26,6 +26,8 @@ std::shared_ptr<translator::Translator> make_translator(const Options& options, 
   translator::Settings settings;
   settings.in_background = options.engine == Engine::kAuto;
   settings.common = options.common_memory;
+  settings.perf_map = options.perf_map;
+  settings.abandons = options.abandon_compilers;
   settings.threshold = options.jit_threshold;
   if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
   if (settings.everything()) {

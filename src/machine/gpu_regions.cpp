@@ -7,11 +7,11 @@
 #include <memory>
 #include <string_view>
 #include <system_error>
+#include <thread>
 
 #include "device/cuda/images.h"
 #include "neural/sha256.h"
 #include "translator/bitcode.h"
-#include "translator/stragglers.h"
 
 namespace kvrm {
 
@@ -131,6 +131,7 @@ std::unique_ptr<GpuRegions> GpuRegions::create(const Options& options, const Dis
     settings.overlaps = true;
     if (options.jit_threshold) settings.rounds.fewest = *options.jit_threshold;
   }
+  settings.abandons = options.abandon_compilers;
   if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
   if (wanted) settings.notice = options.notice;
   return std::make_unique<GpuRegions>(std::move(settings));
@@ -159,7 +160,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
     if (is_ready(cancel)) {
       (void)adopt(pending_.get());
     } else if (!settings_.overlaps) {
-      pending_ = {};
+      abandoned_.push_back(std::move(pending_));
       key_.clear();
     }
   }
@@ -173,7 +174,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   resumed_ = std::chrono::steady_clock::now();
   if (key == key_) return linked_ ? take() : Result<void>();
   key_ = std::move(key);
-  pending_ = {};  // for others
+  if (pending_.valid()) abandoned_.push_back(std::move(pending_));
   translator_.reset();
   linked_.reset();
   heat_.clear();
@@ -342,10 +343,14 @@ Result<void> GpuRegions::look(const std::atomic<bool>* cancel) {
 
 Result<void> GpuRegions::make(const std::atomic<bool>* cancel) {
   chosen_ = false;
-  std::packaged_task<Made()> work(
-      [translator = translator_, target = target_] { return compile(*translator, *target); });
-  pending_ = work.get_future();
-  translator::Stragglers::start(std::move(work));
+  const auto work = [translator = translator_, target = target_] { return compile(*translator, *target); };
+  if (settings_.abandons) {
+    std::packaged_task<Made()> task(work);
+    pending_ = task.get_future();
+    std::thread(std::move(task)).detach();
+  } else {
+    pending_ = std::async(std::launch::async, work);  // its end waits for it
+  }
   return settle(cancel);
 }
 

@@ -48,6 +48,7 @@ class GpuRegions {
     double budget_seconds = 1e9;  // of compiling and linking
     double share = 1;  // the part of a program's time, its own and the compilers', that these may take
     bool overlaps = false;  // lanes run on while compilers work; otherwise they wait
+    bool abandons = false;  // whoever destroys this does not wait for compilers; the process must not exit()
     cache::Folder folder;         // where code is kept; none: nowhere
     std::string key;              // what code depends on, beside the guest's and how the lanes lie
     std::string reason;           // for Statistics::launches_reason
@@ -129,6 +130,7 @@ class GpuRegions {
   double seconds_before_ = 0;  // of both, for other programs
   std::future<void> saving_;  // of the last file; whoever destroys this waits
   std::future<Made> pending_;
+  std::vector<std::future<Made>> abandoned_;  // of programs that are no longer here; whoever destroys this may wait
 };
 
 }  // namespace kvrm

@@ -1,5 +1,7 @@
 #include "machine/statistics.h"
 
+#include <algorithm>
+
 #include "machine/dispatching.h"
 
 namespace kvrm {
@@ -12,13 +14,31 @@ void add(std::optional<FloatStatistics>& to, const std::optional<FloatStatistics
   to->slow += more->slow;
 }
 
+// Machines of one kind have the same tiers; one that has not run yet has none.
+void add(std::vector<Tier>& to, const std::vector<Tier>& more) {
+  if (to.empty()) {
+    to = more;
+    return;
+  }
+  for (std::size_t i = 0; i < std::min(to.size(), more.size()); ++i) {
+    const auto& [name, instructions, seconds, regions, words, distinct_words, translation_seconds] = more[i];
+    (void)name;
+    to[i].instructions += instructions;
+    to[i].seconds += seconds;
+    to[i].regions += regions;
+    to[i].words += words;
+    to[i].distinct_words += distinct_words;
+    to[i].translation_seconds += translation_seconds;
+  }
+}
+
 }  // namespace
 
 void add(Statistics& to, const Statistics& more) {
   // Every member has a name here, so that a new one does not compile until it is added below.
   const auto& [instructions, shared_instructions, seconds, system_calls, in_kernel_calls, mailbox_calls, launches,
                launches_reason, jobs, decoded_words, code_invalidations, regions, cached_regions, region_words,
-               translation_seconds, link_seconds, private_bytes, floats, dispatch, device, engine] = more;
+               translation_seconds, link_seconds, tiers, private_bytes, floats, dispatch, device, engine] = more;
   to.instructions += instructions;
   to.shared_instructions += shared_instructions;
   to.seconds += seconds;
@@ -35,6 +55,7 @@ void add(Statistics& to, const Statistics& more) {
   to.region_words += region_words;
   to.translation_seconds += translation_seconds;
   to.link_seconds += link_seconds;
+  add(to.tiers, tiers);
   to.private_bytes += private_bytes;
   add(to.floats, floats);
   add(to.dispatch, dispatch);

@@ -3,13 +3,13 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "translator/bitcode.h"
 #include "translator/host_compiler.h"
 #include "translator/region_store.h"
-#include "translator/stragglers.h"
 #include "translator/thread_clock.h"
 #include "translator/translator.h"
 
@@ -57,17 +57,19 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
   explicit HostTranslator(const Settings& settings)
       : Translator(settings), store_(settings.folder, store_key(settings)) {}
 
-  // Nobody will ask for anything any more. A compiler that is at work ends by itself.
+  // Nobody will ask for anything any more. LLVM's globals must outlive a compiler that is at work.
   void close() {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-    changed_.notify_all();
-    store_.save();
-    for (const auto& [program, shared] : profiles_) {
-      const std::lock_guard profile_lock(shared->mutex);
-      if (!shared->profile.changed()) continue;
-      shared->profile.end_run(runs_.seconds, counts_.seconds);
-      store_.store_profile(program, shared->profile);
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+      changed_.notify_all();
+      save();
+    }
+    if (!worker_.joinable()) return;
+    if (settings().abandons) {
+      worker_.detach();
+    } else {
+      worker_.join();
     }
   }
 
@@ -121,10 +123,7 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     if (spent() || !asked_for_.insert(source.hash).second) return;
     waiting_words_ += plan.words;
     requests_.push_back({std::move(plan), std::move(source), urgency, program});
-    if (!working_) {
-      working_ = true;
-      Stragglers::start([self = shared_from_this()] { self->work(); });
-    }
+    if (!worker_.joinable()) worker_ = std::thread([self = shared_from_this()] { self->work(); });
     changed_.notify_all();
   }
 
@@ -172,6 +171,16 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
   }
 
  private:
+  void save() {
+    store_.save();
+    for (const auto& [program, shared] : profiles_) {
+      const std::lock_guard lock(shared->mutex);
+      if (!shared->profile.changed()) continue;
+      shared->profile.end_run(runs_.seconds, counts_.seconds);
+      store_.store_profile(program, shared->profile);
+    }
+  }
+
   bool spent() const { return counts_.seconds > settings().budget_seconds; }
 
   double cost_of_word() const {
@@ -307,7 +316,7 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
   Counts counts_;
   std::unordered_set<u64> distinct_words_;
   double compile_seconds_ = 0, compiled_words_ = 0;
-  bool working_ = false;
+  std::thread worker_;
   mutable std::mutex runs_mutex_;
   Run runs_{};
 };

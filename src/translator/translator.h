@@ -25,6 +25,7 @@ struct Settings {
   cache::Folder folder;  // where regions are kept; none: nowhere
   std::string router;  // who says what words are; regions are kept for each apart
   bool common = false;  // lanes share one memory
+  bool abandons = false;  // a compiler may still be at work when the last reference goes; the process must not exit()
   bool perf_map = false;  // names regions in /tmp/perf-PID.map, for perf
 
   bool everything() const { return threshold == 0u; }
@@ -51,8 +52,7 @@ struct SharedProfile {
 // Safe for any number of lanes.
 class Translator {
  public:
-  // Null, and why, if there is no translator in this build or for this host. Letting go of the last reference waits for
-  // no compiler.
+  // Null, and why, if there is no translator in this build or for this host.
   static std::shared_ptr<Translator> create(const Settings& settings, std::string& error);
   virtual ~Translator() = default;
 

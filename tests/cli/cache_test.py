@@ -14,11 +14,11 @@ from common import COMPILER, Case, GuestCase, run
 
 OWN = {
     "regions": ["regions-0123-4567.bin", "regions-89ab-cdef.bin.Xy12ab"],
-    "warm": ["warm-0123-4567.bin"],
+    "profile": ["profile-0123-4567.bin"],
     "gpu-regions": ["gpu-regions-0123.bin"],
     "kernel": ["kernel-sm_90-cuda_12080-0123.cubin"],
 }
-OTHERS = ["regions.txt", "regions-notes.md", "mine.bin", "warm-0123.bin.backup-1"]
+OTHERS = ["regions.txt", "regions-notes.md", "mine.bin", "profile-0123.bin.backup-1"]
 
 
 class Cache(Case):
@@ -48,7 +48,7 @@ class Cache(Case):
         self.fill()
         facts = json.loads(self.kvrm("list", "--json").stdout)
         self.assertEqual({kind["kind"]: kind["files"] for kind in facts["kinds"]}, {kind: len(names) for kind, names in OWN.items()})
-        self.assertEqual({kind["kind"]: kind["bytes"] for kind in facts["kinds"]}, {"regions": 3, "warm": 3, "gpu-regions": 4, "kernel": 5})
+        self.assertEqual({kind["kind"]: kind["bytes"] for kind in facts["kinds"]}, {"regions": 3, "profile": 3, "gpu-regions": 4, "kernel": 5})
         self.assertEqual({kind["newest"] for kind in facts["kinds"]}, {"2023-11-14T22:13:20Z"})
         self.assertEqual((facts["files"], facts["bytes"], facts["other_files"]), (5, 15, len(OTHERS) + 2))
         text = self.kvrm("list").stdout.decode()
