@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "device/cuda/remote_memory.h"
 #include "device/lanes/beginning.h"
@@ -420,20 +421,66 @@ u64 LaneSet::instructions_so_far() const {
   return instructions;
 }
 
+// May be asked while the kernel runs: a moment later it may be another.
+Result<std::vector<u32>> LaneSet::jobs_of_lanes() const {
+  std::vector<u32> jobs(plan_.lanes);
+  const DeviceAddress from = lanes_.address() + offsetof(lanes::Lane, job);
+  if (auto done = copies_.download_rows(jobs.data(), from, sizeof(lanes::Lane), sizeof(u32), jobs.size()); !done)
+    return done.error();
+  if (auto done = copies_.wait(); !done) return done.error();
+  return jobs;
+}
+
+// Lanes hear nothing alone: all pause, so that those with an overdue job can be stopped.
+Result<void> LaneSet::find_overdue(const Hooks& hooks, JobClock& clock, std::chrono::nanoseconds now, Seen& seen) {
+  auto jobs = jobs_of_lanes();
+  if (!jobs) return jobs.error();
+  for (const JobClock::Overdue& one : clock.look(*jobs, now)) {
+    seen.overdue.push_back(one);
+    hooks.overdue(one.job);
+  }
+  if (!seen.overdue.empty()) ask(lanes::kPause);
+  return {};
+}
+
+// Between launches: lanes whose job is overdue have used up their budget. They finish a call they are in the middle of,
+// and take the next job.
+Result<void> LaneSet::stop_overdue(Seen& seen) {
+  if (seen.overdue.empty()) return {};
+  auto jobs = jobs_of_lanes();
+  if (!jobs) return jobs.error();
+  const u64 nothing = 0;
+  for (const auto& [lane, job] : seen.overdue) {
+    if ((*jobs)[lane] != job) continue;
+    const DeviceAddress to = lanes_.address() + lane * sizeof(lanes::Lane) + offsetof(lanes::Lane, left);
+    if (auto done = copies_.upload(to, &nothing, sizeof(nothing)); !done) return done;
+  }
+  seen.overdue.clear();
+  return copies_.wait();
+}
+
 // While the kernel runs.
-Result<void> LaneSet::watch(const Hooks& hooks, Service& service, std::chrono::milliseconds slice, Seen& seen) {
+Result<void> LaneSet::watch(const Hooks& hooks, Service& service, std::chrono::nanoseconds slice, JobClock& clock,
+                            Seen& seen) {
   using namespace std::chrono_literals;
   using Clock = std::chrono::steady_clock;
   auto wait = 20us;
   const auto begin = Clock::now();
-  auto next_look = begin, next_collection = begin;
+  auto next_look = begin, next_collection = begin, next_clock = begin;
   for (;;) {
     auto done = stream_.wait_for(wait);
     if (!done) return done.error();
     drain_output();
     pass_on_cancel(hooks, service, seen);
     const auto now = Clock::now();
-    if (slice.count() != 0 && now - begin >= slice) ask(lanes::kPause);
+    if (slice.count() != 0 && now - begin >= slice) {
+      seen.slice_is_over = true;
+      ask(lanes::kPause);
+    }
+    if (clock.is_limited() && !*done && !seen.cancelled && now >= next_clock) {
+      if (auto found = find_overdue(hooks, clock, seen.ran + (now - begin), seen); !found) return found;
+      next_clock = now + std::max<Clock::duration>(clock.interval(), 20 * (Clock::now() - now));
+    }
     if (hooks.progress && (*done || now >= next_look)) {
       hooks.progress(instructions_so_far());
       // With very many lanes it takes a while.
@@ -443,7 +490,10 @@ Result<void> LaneSet::watch(const Hooks& hooks, Service& service, std::chrono::m
       next_collection = now + 25ms;
       if (auto collected = collect_ends(hooks, seen, *done && *unfinished_word() == 0); !collected) return collected;
     }
-    if (*done) return {};
+    if (*done) {
+      seen.ran += now - begin;
+      return {};
+    }
     wait = std::min<std::chrono::microseconds>(wait * 2, 500us);
   }
 }
@@ -482,7 +532,8 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   // Few lanes spread over the multiprocessors, many fill them.
   const unsigned threads = group_shift_ == 0 ? 32 : Gpu::kBlockThreads;
   const unsigned shared = group_shift_ == 0 ? single_bytes() : threads * resident_bytes();
-  std::chrono::milliseconds slice = run.slice.time;
+  std::chrono::nanoseconds slice = run.slice.time;
+  JobClock clock(run.job_time, plan_.lanes);
   hooks_ = &hooks;
   // What a lane wrote itself comes before what the host does for it.
   Service service(host_mailbox(), hooks.serve,
@@ -495,11 +546,18 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
     const unsigned blocks = std::min({static_cast<unsigned>(divided_up(groups_, threads / 32)), most_blocks_,
                                       group_shift_ == 0 ? gpu_->single_warps : gpu_->blocks});
     ran = gpu_->run.launch(stream_, {.grid = blocks, .block = threads, .shared_bytes = shared}, launch_.address());
-    if (ran) ran = watch(hooks, service, slice, seen);
+    const std::chrono::nanoseconds ran_before = seen.ran;
+    if (ran) ran = watch(hooks, service, slice, clock, seen);
     if (!ran || *unfinished_word() == 0) break;
     *control_word() &= ~u32{lanes::kPause};
+    ran = stop_overdue(seen);
+    if (!ran) break;
+    const bool slice_is_over = std::exchange(seen.slice_is_over, false);
+    if (slice.count() != 0 && !slice_is_over) {
+      slice -= std::min<std::chrono::nanoseconds>(seen.ran - ran_before, slice - std::chrono::nanoseconds(1));
+    }
     // Who has cancelled does not wait for a translation.
-    if (hooks.paused && !hooks.is_cancelled()) {
+    if (hooks.paused && slice_is_over && !hooks.is_cancelled()) {
       auto next = hooks.paused();
       ran = next ? Result<void>() : next.error();
       if (!ran) break;
