@@ -105,7 +105,8 @@ class Bench:
         with open(out, encoding="utf-8") as file:
             for line in file:
                 record = json.loads(line)
-                records[record["index"]] = record
+                if "index" in record:  # the first line says what the results belong to
+                    records[record["index"]] = record
         told = " ".join([f"{key}={value}" for key, value in (environment or {}).items()] + [shlex.join(command)])
         return told, wall, counted, records
 

@@ -248,11 +248,10 @@ void add_fleet(CLI::App& app, const std::vector<std::string>& separated, Command
   command->add_flag("--progress", arguments->machine.progress, "A progress bar even where stderr is no terminal");
   command->footer(
       "Each input becomes one record: its index and name, how the program ended, its instructions and its output.\n"
-      "The status is 0 when every input has a record, however the programs ended; 130 after Ctrl-C, 143 after "
-      "SIGTERM;\n"
-      "125 if something is wrong on this side. Killed at any moment, --resume goes on without repeating a finished\n"
-      "input; it refuses results of another program, other arguments or other inputs. The first line of a results\n"
-      "file says what it belongs to; it has no index.\n"
+      "The status is 0 when every input has a record, however the programs ended; 130 after Ctrl-C; 143 after\n"
+      "SIGTERM; 125 if something is wrong on this side. Killed at any moment, --resume goes on without repeating a\n"
+      "finished input; it refuses results of another program, other arguments or other inputs. The first line of a\n"
+      "results file says what it belongs to; it has no index.\n"
       "Lines of --args-file and --programs are split at blanks; '...', \"...\" and \\ quote. Under mpirun the ranks\n"
       "share the inputs and rank 0 writes the results.\n"
       "Example: kvrm fleet --stdin-dir corpus --out results.jsonl ./parser --strict");

@@ -29,8 +29,9 @@ void Interrupt::arm(void* object, void (*cancel)(void*)) {
 
 Interrupt::~Interrupt() { target.store(nullptr); }
 
-bool Interrupt::came() { return received.load() != 0; }
-
-int Interrupt::status() { return 128 + (came() ? received.load() : SIGINT); }
+int Interrupt::status() {
+  const int signal = received.load();
+  return 128 + (signal != 0 ? signal : SIGINT);
+}
 
 }  // namespace kvrm::cli

@@ -15,7 +15,6 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  static bool came();
   // The exit status of a run that was cancelled: 130 after SIGINT, 143 after SIGTERM.
   static int status();
 

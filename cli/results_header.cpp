@@ -68,7 +68,7 @@ std::string inputs_hash(const std::vector<Input>& inputs) {
 }
 
 std::string as_text(const ordered_json& value) {
-  return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return value.is_null() ? "none" : value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ Result<ResultsHeader> ResultsHeader::make(const Settings& settings, const JobLim
   json["clock"] = program.clock == Clock::kHost ? "host" : "virtual";
   json["seed"] = program.seed;
   json["memory"] = settings.options.memory_limit;
-  json["max-instructions"] = limits.instructions;
+  if (limits.instructions != Machine::kNoLimit) json["max-instructions"] = limits.instructions;
   json["max-output"] = limits.max_output;
   // What JSON cannot carry becomes what a reader will find.
   json = ordered_json::parse(as_text(json));

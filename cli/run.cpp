@@ -1,4 +1,5 @@
 // kvrm run: a Linux program from start to end.
+#include <csignal>
 #include <cstring>
 #include <memory>
 
@@ -38,7 +39,9 @@ void print_death(const Machine& machine, const Stop& stop) {
 int exit_status(const Machine& machine, const Stop& stop) {
   switch (stop.reason) {
     case StopReason::kExit: return stop.exit_status;
-    case StopReason::kSignal: print_death(machine, stop); return 128 + stop.signal;
+    case StopReason::kSignal:
+      if (stop.signal != SIGPIPE) print_death(machine, stop);  // a reader that went away is no news
+      return 128 + stop.signal;
     case StopReason::kCancelled: say("kvrm: interrupted at pc {:#x}\n", stop.pc); return Interrupt::status();
     case StopReason::kBudget:
       say("kvrm: stopped after {} instructions (--max-instructions) at pc {:#x}: {}\n",

@@ -116,9 +116,17 @@ std::vector<Job> jobs_of(const nb::object& jobs) {
   return result;
 }
 
+std::chrono::nanoseconds timeout_of(std::optional<double> seconds) {
+  if (!seconds) return std::chrono::nanoseconds::max();
+  if (!(*seconds >= 0)) throw nb::value_error("a timeout is a number of seconds, at least 0");
+  constexpr double kLongest = 9e9;  // what nanoseconds can hold
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(*seconds, kLongest) * 1e9));
+}
+
 nb::list run_jobs(Guarded& guarded, const nb::object& path, const nb::object& jobs, const nb::object& args,
                   const nb::object& callback, std::optional<std::uint64_t> instructions, std::uint64_t max_output,
-                  const nb::object& env, const nb::object& root, const std::string& clock, std::uint64_t seed) {
+                  const nb::object& env, const nb::object& root, const std::string& clock, std::uint64_t seed,
+                  std::optional<double> timeout) {
   const Program program = program_of(path.is_none() ? nb::str("") : path, args, env, root, clock, seed);
   std::vector<Job> all = jobs_of(jobs);
   for (Job& job : all) {
@@ -127,6 +135,7 @@ nb::list run_jobs(Guarded& guarded, const nb::object& path, const nb::object& jo
   JobLimits limits;
   limits.instructions = limit_of(instructions);
   limits.max_output = max_output;
+  limits.timeout = timeout_of(timeout);
   std::vector<std::optional<JobResult>> results(all.size());
   auto done = guarded.run(false, [&](Machine& machine) {
     return machine.run_jobs(
@@ -244,13 +253,6 @@ void bind_memory(nb::class_<Guarded>& type) {
 
 // --- running -----------------------------------------------------------------------------------------------------
 
-std::chrono::nanoseconds timeout_of(std::optional<double> seconds) {
-  if (!seconds) return std::chrono::nanoseconds::max();
-  if (!(*seconds >= 0)) throw nb::value_error("a timeout is a number of seconds, at least 0");
-  constexpr double kLongest = 9e9;  // what nanoseconds can hold
-  return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(*seconds, kLongest) * 1e9));
-}
-
 Batch run_continuous(Guarded& guarded, std::uint64_t batch, std::optional<std::uint64_t> max_batches,
                      std::optional<double> timeout, const nb::object& callback) {
   BatchCallback each_batch;
@@ -307,15 +309,17 @@ void bind_running(nb::class_<Guarded>& type) {
           "run_jobs", &run_jobs, nb::arg("program").none(), nb::arg("jobs"), nb::arg("args") = nb::make_tuple(),
           nb::arg("callback") = nb::none(), nb::arg("instructions") = nb::none(),
           nb::arg("max_output") = JobLimits{}.max_output, nb::arg("env") = nb::none(), nb::arg("root") = nb::none(),
-          nb::arg("clock") = "virtual", nb::arg("seed") = 0,
+          nb::arg("clock") = "virtual", nb::arg("seed") = 0, nb::arg("timeout") = nb::none(),
           nb::sig("def run_jobs(self, program: str | os.PathLike[str] | None, "
                   "jobs: collections.abc.Iterable[Job | bytes], args: collections.abc.Sequence[str] = (), "
                   "callback: collections.abc.Callable[[JobResult], object] | None = None, "
                   "instructions: int | None = None, max_output: int = 16777216, "
                   "env: collections.abc.Mapping[str, str] | None = None, root: str | os.PathLike[str] | None = None, "
-                  "clock: str = 'virtual', seed: int = 0) -> list[JobResult | None]"),
+                  "clock: str = 'virtual', seed: int = 0, timeout: float | None = None) -> list[JobResult | None]"),
           "Streams jobs (Job, or bytes for stdin) through the lanes, each on a fresh machine. Gives the results in the "
-          "jobs' order, None for those a cancel left out; the callback gets each as soon as it is there.");
+          "jobs' order, None for those a cancel left out; the callback gets each as soon as it is there. One that "
+          "takes longer than `timeout` seconds stops with "
+          "'timeout'.");
 }
 
 // --- the cycle collector -----------------------------------------------------------------------------------------

@@ -73,10 +73,14 @@ std::vector<ElfCode> code_sections(std::span<const u8> bytes, const ElfHeader& h
   if (header.shstrndx >= sections.size()) return code;
   const auto names = contents_of(bytes, sections[header.shstrndx]);
   std::vector<std::size_t> code_of(sections.size(), kNone);
+  u64 left = bytes.size();
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const SectionHeader& section = sections[i];
     const auto contents = contents_of(bytes, section);
     if (section.type != kProgramBits || !(section.flags & kExecutable) || contents.empty()) continue;
+    // Sections that overlap could make far more of a file than there is.
+    if (contents.size() > left) continue;
+    left -= contents.size();
     code_of[i] = code.size();
     code.push_back({text_at(names, section.name), section.address, contents, {}});
   }
@@ -88,6 +92,7 @@ std::vector<ElfCode> code_segments(std::span<const u8> bytes, const ElfHeader& h
   std::vector<ElfCode> code;
   const u64 table = u64{header.phnum} * sizeof(ProgramHeader);
   if (header.phentsize != sizeof(ProgramHeader) || !has_range(bytes, header.phoff, table)) return code;
+  u64 left = bytes.size();
   for (u64 i = 0; i < header.phnum; ++i) {
     const auto segment = read_as<ProgramHeader>(bytes, header.phoff + i * sizeof(ProgramHeader));
     if (segment.type != kPtLoad || !(segment.flags & kPfX) || !has_range(bytes, segment.offset, segment.filesz))
@@ -95,6 +100,8 @@ std::vector<ElfCode> code_segments(std::span<const u8> bytes, const ElfHeader& h
     u64 skip = segment.offset == 0 ? sizeof(ElfHeader) : 0;
     if (skip != 0 && header.phoff <= skip) skip = std::max(skip, header.phoff + table);
     if (skip >= segment.filesz) continue;
+    if (segment.filesz > left) continue;
+    left -= segment.filesz;
     const u64 address = segment.vaddr + skip;
     code.push_back({{}, address, bytes.subspan(segment.offset + skip, segment.filesz - skip), {}});
     if (header.entry - address < segment.filesz - skip) code.back().symbols.push_back({header.entry, "entry"});

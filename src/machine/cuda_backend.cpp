@@ -1,16 +1,20 @@
 #include "machine/cuda_backend.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "machine/jobs.h"
 #include "machine/stops.h"
+#include "machine/timed_jobs.h"
 
 namespace kvrm {
 
@@ -21,20 +25,42 @@ using device::cuda::StartSet;
 
 namespace {
 
-void write_all(int fd, std::span<const u8> bytes) {
+// 0, or the errno of what failed.
+int write_all(int fd, std::span<const u8> bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;
+    if (n < 0 && errno == EAGAIN) {
+      pollfd one{fd, POLLOUT, 0};
+      (void)::poll(&one, 1, -1);
+    } else if (n < 0 && errno != EINTR) {
+      return errno;
+    }
+    if (n < 0) continue;
     bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
+  return 0;
 }
 
-// What a lane wrote itself goes where its process would have put it.
-void put_output(const linux_abi::ProcessOptions& options, lanes::Stream stream, std::span<const u8> bytes) {
+// What a lane wrote itself goes where its process would have put it. An errno if its stdout failed.
+int put_output(const linux_abi::ProcessOptions& options, lanes::Stream stream, std::span<const u8> bytes) {
   const bool out = stream == lanes::Stream::kOut;
-  if (const auto& sink = out ? options.output : options.errors) return sink(bytes);
-  write_all(out ? options.stdout_fd : options.stderr_fd, bytes);
+  if (const auto& sink = out ? options.output : options.errors) {
+    sink(bytes);
+    return 0;
+  }
+  const int error = write_all(out ? options.stdout_fd : options.stderr_fd, bytes);
+  return out ? error : 0;
+}
+
+// A lane that was told that its output is written when it was not. A reader that went away kills, as it mostly does.
+Stop output_stop(const Cpu& cpu, u32 word, int error) {
+  Stop stop = stop_at(cpu, word, error == EPIPE ? StopReason::kSignal : StopReason::kDevice);
+  if (error == EPIPE) {
+    stop.signal = SIGPIPE;
+  } else {
+    stop.message = std::string("stdout: ") + std::strerror(error);
+  }
+  return stop;
 }
 
 // Whether two lanes begin with the same registers and memory.
@@ -343,11 +369,15 @@ Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results,
   control.progress.lanes_alive.fetch_add(alive, std::memory_order_relaxed);
   Growth growth(control.progress.instructions);
   std::mutex hook_mutex;
+  std::atomic<bool> output_failed = false;
   LaneSet::Hooks hooks;
   hooks.cancel = &control.cancel;
+  hooks.failed = &output_failed;
   hooks.progress = [&](u64 total) { growth.reach(total); };
   hooks.output = [&](u32 number, lanes::Stream stream, std::span<const u8> bytes) {
-    put_output(at(number).options, stream, bytes);
+    Lane& lane = at(number);
+    if (lane.output_error == 0) lane.output_error = put_output(lane.options, stream, bytes);
+    if (lane.output_error != 0) output_failed.store(true, std::memory_order_relaxed);
   };
   hooks.serve = [&](const Call& call, Cpu& cpu, memory::GuestMemory& memory) -> lanes::Outcome {
     if (!at(call.request.lane).program) {
@@ -377,7 +407,8 @@ Result<void> CudaBackend::try_run(unsigned first, std::span<LaneResult> results,
     lane.asked_for = false;
     count(end);
     total += end.retired;
-    results[i] = {stop_of(first + i, lane, end, processes_), end.retired};
+    if (lane.output_error != 0) lane.ended = output_stop(lane.cpu, end.word, lane.output_error);
+    results[i] = {lane.ended ? *lane.ended : stop_of(first + i, lane, end, processes_), end.retired};
   }
   growth.reach(total);
   return {};
@@ -395,10 +426,11 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
   struct Kept {
     KeptOutput output, errors;
   };
+  TimedJobs timed(limits, jobs.size(), control.cancel);
   std::vector<Kept> kept(jobs.size(), Kept{{{}, false, limits.max_output}, {{}, false, limits.max_output}});
   const auto options_of = [&](u32 number) {
     auto options = job_options(jobs[number], kept[number].output, kept[number].errors);
-    options.cancel = &control.cancel;
+    options.cancel = timed.cancel_of(number);
     return options;
   };
 
@@ -448,24 +480,34 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
   control.progress.lanes_alive.fetch_add(lane_count, std::memory_order_relaxed);
   LaneSet::Hooks hooks;
   hooks.cancel = &control.cancel;
-  hooks.progress = [&](u64 total) { growth.reach(total); };
+  hooks.progress = [&](u64 total) {
+    growth.reach(total);
+    timed.pass_on_cancel();
+  };
+  hooks.overdue = [&](u32 number) {
+    timed.stop(numbers[number]);
+    past_.launches_reason = "pauses to stop jobs that took too long";
+  };
   hooks.output = [&](u32 number, lanes::Stream stream, std::span<const u8> bytes) {
     Kept& own = kept[numbers[number]];
     (stream == lanes::Stream::kOut ? own.output : own.errors).take(bytes);
   };
   hooks.serve = [&](const Call& call, Cpu& cpu, memory::GuestMemory& memory) {
-    return processes.serve(call.request.job, call, cpu, memory,
-                           [&](u32 number) { return options_of(numbers[number]); });
+    const auto outcome =
+        processes.serve(call.request.job, call, cpu, memory, [&](u32 number) { return options_of(numbers[number]); });
+    return timed.after_call(numbers[call.request.job], outcome);
   };
   hooks.finished = [&](std::span<const u32> ended) {
     for (const u32 number : ended) {
       const u32 i = numbers[number];
-      const lanes::JobEnd& end = job_set_->end(number);
+      lanes::JobEnd end = job_set_->end(number);
+      const bool timed_out = timed.timed_out(i, end);
       Lane lane;
       lane.cpu = end.registers;
       JobResult result;
       result.index = jobs[i].job->index;
-      result.stop = stop_of(number, lane, end, processes);
+      result.stop =
+          timed_out ? stop_at(lane.cpu, end.word, StopReason::kTimeout) : stop_of(number, lane, end, processes);
       result.instructions = end.retired;
       result.registers = registers_of(lane.cpu);
       result.output = std::move(kept[i].output.bytes);
@@ -481,7 +523,11 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
       done(std::move(result));
     }
   };
-  LaneSet::Run run{.budget = limits.instructions, .meet = meet_, .slice = {.time = slice_}, .orders = {}};
+  LaneSet::Run run{.budget = limits.instructions,
+                   .meet = meet_,
+                   .slice = {.time = slice_},
+                   .orders = {},
+                   .job_time = limits.timeout};
   watch_places(job_regions_.get(), run, hooks);
   const auto ran = job_set_->run(run, hooks);
   control.progress.lanes_alive.fetch_sub(lane_count, std::memory_order_relaxed);

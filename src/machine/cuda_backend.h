@@ -40,6 +40,7 @@ class CudaBackend final : public Backend {
     std::shared_ptr<const LaneProgram> program;   // a Linux program; otherwise a raw lane
     linux_abi::ProcessOptions options;
     std::optional<Stop> ended;  // nothing follows an exit or a fatal signal
+    int output_error = 0;       // why its stdout could not be written
     bool begun = false;         // it is on the GPU
     bool asked_for = false;     // somebody has its state
   };

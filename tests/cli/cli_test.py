@@ -130,6 +130,9 @@ class Guests(GuestCase):
         for key in ("seconds", "ips", "device", "engine"):
             self.assertIn(key, facts)
 
+    def test_perf_map_is_an_option(self):
+        self.assertEqual(run("run", "--perf-map", self.guest("seven")).returncode, 7)
+
     def test_statistics_as_text(self):
         lines = run("run", "--stats", self.guest("seven")).stderr.decode().splitlines()
         values = dict(line.split(None, 1) for line in lines if not line.startswith(" "))

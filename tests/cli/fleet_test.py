@@ -162,7 +162,7 @@ class Fleet(GuestCase):
         self.expect_host_error(run(*good, echo, "b"), "another run", "arguments differ", '["a"] then, ["b"] now')
         self.expect_host_error(run(*good, "--env", "A=1", echo, "a"), "--env differs")
         self.expect_host_error(run(*good[:-1], 4, echo, "a"), "--seed differs (3 then, 4 now)")
-        self.expect_host_error(run(*good, "--max-instructions", 10**6, echo, "a"), "--max-instructions differs")
+        self.expect_host_error(run(*good, "--max-instructions", 10**6, echo, "a"), "--max-instructions differs (none then, 1000000 now)")
         lines.write_text("one\ntwo\n3\n")
         self.expect_host_error(run(*good, echo, "a"), "other inputs", "contents")
         lines.write_text("one\ntwo\n")

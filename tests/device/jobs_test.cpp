@@ -5,6 +5,7 @@
 #include <set>
 
 #include "../machine/words.h"
+#include "device/cuda/job_clock.h"
 #include "lane_guest_memory.h"
 #include "operations.h"
 #include "scratch_program.h"
@@ -195,6 +196,54 @@ TEST(Jobs, SlicesAndCancel) {
     for (const u32 job : device.finished()) EXPECT_EQ(device.end(job).stop.kind, StopKind::kCancelled) << job;
     EXPECT_EQ(device.free_slots(), 2u);
   }
+}
+
+// As the host stops a job that takes too long: between two launches it takes the rest of the budget away.
+TEST(Jobs, ThoseWithoutBudgetLeftEndAndTheNextOnesBegin) {
+  for (u64 seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    SimulatedDevice device({.group_shift = u32(seed % 4), .groups = 2, .slots = 2});
+    cuda::StartSet starts;
+    const u32 programs[] = {add_program(starts, kEcho), add_program(starts, kChatter), add_program(starts, kAsking),
+                            add_program(starts, kEndless)};
+    std::vector<SimulatedDevice::Job> jobs;
+    for (u32 i = 0; i < 40; ++i) jobs.push_back({programs[i % 4], random_input(random, 100)});
+    device.place(starts, jobs);
+    const auto stop_endless = [&] {
+      for (u32 i = 0; i < device.lane_count(); ++i) {
+        if (device.lane(i).job != lanes::kNoJob && device.lane(i).job % 4 != 0) device.lane(i).left = 0;
+      }
+    };
+    device.run({.seed = seed, .turn = 50, .serve = serve, .pause = [] { return true; }, .paused = stop_endless});
+    ASSERT_EQ(device.finished().size(), jobs.size());
+    for (u32 i = 0; i < jobs.size(); ++i) {
+      EXPECT_EQ(device.end(i).stop.kind, i % 4 == 0 ? StopKind::kExit : StopKind::kBudget) << i;
+      if (i % 4 == 0) EXPECT_EQ(device.output(i), jobs[i].input) << i;
+    }
+    EXPECT_EQ(device.free_slots(), 2u);
+  }
+}
+
+TEST(JobClock, FindsEachOverdueJobOnce) {
+  using namespace std::chrono_literals;
+  constexpr u32 kNone = lanes::kNoJob;
+  cuda::JobClock clock(100ms, 3);
+  const auto look = [&](u32 a, u32 b, u32 c, std::chrono::milliseconds now) {
+    std::vector<std::pair<u32, u32>> overdue;
+    for (const auto& one : clock.look(std::vector<u32>{a, b, c}, now)) overdue.emplace_back(one.lane, one.job);
+    return overdue;
+  };
+  using Pairs = std::vector<std::pair<u32, u32>>;
+  EXPECT_TRUE(clock.is_limited());
+  EXPECT_EQ(look(kNone, 0, 1, 0ms), Pairs());
+  EXPECT_EQ(look(2, 0, 3, 50ms), Pairs());
+  EXPECT_EQ(look(2, 0, 3, 99ms), Pairs());
+  EXPECT_EQ(look(2, 0, 3, 100ms), (Pairs{{1, 0}}));
+  EXPECT_EQ(look(2, 0, 3, 149ms), Pairs());
+  EXPECT_EQ(look(2, kNone, 3, 150ms), (Pairs{{0, 2}, {2, 3}}));
+  EXPECT_EQ(look(kNone, 4, 3, 300ms), Pairs());
+  EXPECT_FALSE(cuda::JobClock(cuda::JobClock::kNoLimit, 3).is_limited());
 }
 
 TEST(Jobs, ABudgetEndsThemAndTheNextOnesBegin) {

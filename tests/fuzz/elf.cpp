@@ -4,6 +4,7 @@
 #include "linux/elf.h"
 #include "base/cpu.h"
 #include "input.h"
+#include "linux/elf_code.h"
 #include "linux/layout.h"
 #include "linux/process.h"
 #include "memory/address_space.h"
@@ -66,7 +67,21 @@ void promise_started(const Program& program) {
 }  // namespace
 }  // namespace kvrm::fuzz
 
+// What a disassembler would print.
+static void promise_code(std::span<const std::uint8_t> bytes) {
+  auto code = kvrm::linux_abi::find_code(bytes);
+  if (!code) return;
+  for (const auto& one : *code) {
+    KVRM_PROMISE(one.bytes.data() >= bytes.data() && one.bytes.size() <= bytes.size());
+    KVRM_PROMISE(one.bytes.data() + one.bytes.size() <= bytes.data() + bytes.size());
+    for (std::size_t i = 1; i < one.symbols.size(); ++i) {
+      KVRM_PROMISE(one.symbols[i - 1].address <= one.symbols[i].address);
+    }
+  }
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  promise_code({data, size});
   auto program = kvrm::linux_abi::parse_elf({data, size});
   if (!program) {
     KVRM_PROMISE(!program.error().message.empty() && program.error().message.find('\n') == std::string::npos);

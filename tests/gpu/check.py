@@ -12,6 +12,7 @@
     oracle-corpus     cases with QEMU's outcomes, each on a lane of its own
     oracle            all cases of the oracle's default runs, compared with the CPU device in everything; with jit a share
     hostile           hostile jobs among others (hostile.py)
+    timeout           jobs that take too long (timeout.py)
     lanes             lanes that share one memory, starts and cancels (lanes_check.cpp)
     slices            the same in launches of 2 ms
 
@@ -33,7 +34,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 REPO = HERE.parents[1]
 MODES = ("rows", "sequences", "sigill")
-PARTS = ("programs", "oracle-corpus", "oracle", "hostile", "lanes", "slices")
+PARTS = ("programs", "oracle-corpus", "oracle", "hostile", "timeout", "lanes", "slices")
 SMALL = {"rows": ["--words", "2", "--states", "10"], "sequences": ["--sequences", "50"], "sigill": ["--samples", "5000"]}
 # Every word becomes a region of its own; with all of them sigill alone was not done after 5 minutes.
 TRANSLATED = {**SMALL, "sequences": ["--sequences", "200"]}
@@ -78,6 +79,9 @@ def commands(options, tools):
         sizes = {"hostile": ("512", "1000000", "32M"), "hostile, full warps": ("67584", "5000", "2M")}
         for name, (jobs, count, memory) in {"hostile": ("256", "2000", "32M")}.items() if options.small else sizes.items():
             yield name, [[*python, *run, "--jobs", jobs, "--count", count, "--memory", memory]]
+    if "timeout" in options.parts:
+        run = [str(HERE / "timeout.py"), "--kvrm", kvrm, "--device", options.device, "--guests", str(tools / "guests")] + engine
+        yield "timeout", [[*python, *run, *(["--jobs", "64"] if options.small else [])]]
     check = [f"KVRM_TEST_DEVICE={options.device}", f"KVRM_TEST_ENGINE={options.engine}", str(tools / "lanes_check"), "--gtest_brief=1"]
     if "lanes" in options.parts:
         yield "lanes", [["env", *check]]

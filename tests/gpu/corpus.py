@@ -75,6 +75,18 @@ def alone(kvrm, device, folder, entry, engine=None):
     return f"cd {folder} && {kvrm} run {how}{root} --stats {command_line(entry)}{nothing}"
 
 
+def read_records(path, count):
+    """A fleet's records in the order of its inputs, or None where there is none. The file's header has no index."""
+    results = [None] * count
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                record = json.loads(line) if line.endswith("\n") else {}
+                if "index" in record:
+                    results[record["index"]] = record
+    return results
+
+
 def run_fleet(kvrm, device, folder, entries, root, budget, timeout, lanes=0, more=()):
     """A record (or None) per entry, and lines about what went wrong altogether. Lanes of different programs do not share
     a warp unless more are asked for than there are warps."""
@@ -96,14 +108,7 @@ def run_fleet(kvrm, device, folder, entries, root, budget, timeout, lanes=0, mor
                 problems.append(f"exit status {done.returncode}: {' '.join(command)}\n  {told}")
         except subprocess.TimeoutExpired:
             problems.append(f"not done after {timeout:.0f} s: {' '.join(command)}")
-        results = [None] * len(entries)
-        if os.path.exists(out):
-            with open(out, encoding="utf-8") as file:
-                for line in file:
-                    if line.endswith("\n"):
-                        record = json.loads(line)
-                        results[record["index"]] = record
-        return results, problems
+        return read_records(out, len(entries)), problems
 
 
 def run_jobs(kvrm, device, folder, entries, budget, timeout, lanes=0, more=()):

@@ -235,6 +235,32 @@ TEST(Jobs, CancelEndsThoseThatRunAndLeavesTheRest) {
   EXPECT_EQ(machine->statistics().jobs, 0u);
 }
 
+TEST(Jobs, OneThatTakesTooLongIsStoppedAndTheOthersGoOn) {
+  const ProgramFolder folder;
+  const std::string forever = folder.add("forever", kForever);
+  const Program program = program_at(folder.add("digest", kDigest));
+  JobLimits limits;
+  limits.timeout = std::chrono::milliseconds(200);
+  auto jobs = distinct_jobs(12);
+  for (std::size_t i = 0; i < jobs.size(); i += 4) jobs[i].program = forever;
+  for (const unsigned threads : {1u, 4u}) {
+    auto machine = Machine::create(lanes(4, threads));
+    const Results results = run_all_jobs(*machine, program, jobs, limits);
+    ASSERT_EQ(results.size(), jobs.size());
+    for (const Job& job : jobs) {
+      SCOPED_TRACE(job.index);
+      const JobResult& result = results.at(job.index);
+      if (job.program.empty()) {
+        expect_same(result, run_alone(program.path, job));
+      } else {
+        EXPECT_EQ(result.stop.reason, StopReason::kTimeout);
+        EXPECT_GT(result.instructions, 0u);
+      }
+    }
+    EXPECT_EQ(machine->statistics().jobs, jobs.size());
+  }
+}
+
 TEST(Fleet, SeveralMachinesShareTheJobs) {
   const ProgramFolder folder;
   const Program program = program_at(folder.add("digest", kDigest));

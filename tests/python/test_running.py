@@ -166,6 +166,10 @@ def test_jobs(device, sum_program):
     assert own.output == b"3, 2 arguments\n" and own.errors == b"done\n"
     (short,) = machine.run_jobs(sum_program, [b""], instructions=10)
     assert short.stop.reason == "budget" and short.instructions == 10
+    (timely,) = machine.run_jobs(sum_program, [b"3"], timeout=60)
+    assert timely.stop.reason == "exit"
+    with pytest.raises(ValueError, match="timeout"):
+        machine.run_jobs(sum_program, [b""], timeout=-1)
     with pytest.raises(kvrm.Error, match="/nowhere"):
         machine.run_jobs("/nowhere", [b""])
     assert (own.stdout, own.stderr) == (own.output, own.errors)

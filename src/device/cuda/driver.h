@@ -196,6 +196,8 @@ class Stream {
   // So many rows that lie close together on the host and `pitch` bytes apart on the GPU.
   Result<void> upload_rows(DeviceAddress to, std::size_t pitch, const void* from, std::size_t width,
                            std::size_t rows) const;
+  Result<void> download_rows(void* to, DeviceAddress from, std::size_t pitch, std::size_t width,
+                             std::size_t rows) const;
   Result<void> download(void* to, DeviceAddress from, std::size_t bytes) const;
   Result<void> copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) const;
   Result<void> fill(DeviceAddress to, std::uint8_t value, std::size_t bytes) const;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "device/cuda/remote_memory.h"
 #include "device/lanes/beginning.h"
@@ -368,39 +369,6 @@ bool LaneSet::drain_output(u64 until) {
   return drain_->position() >= until;
 }
 
-// Brings over the ends of the jobs that finished since the last time. They stay in `numbers` until all of their output
-// is here, which may take a moment: it may lie behind that of a lane in the middle of a write.
-Result<void> LaneSet::collect_ends(const Hooks& hooks, Seen& seen, bool all_ended) {
-  constexpr u32 kFew = 32;
-  std::vector<u32>& numbers = seen.numbers;
-  while (seen.ends < job_count_) {
-    const u32 number = sync::load<sync::kAcquire, sync::kSystem>(finished_.as<u32>() + seen.ends);
-    if (number == 0) break;
-    numbers.push_back(number - 1);
-    ++seen.ends;
-  }
-  if (numbers.empty()) return {};
-  const auto fetch = [&](u32 first, u32 last) {
-    return copies_.download(&ends_[first], job_ends_.address() + first * sizeof(lanes::JobEnd),
-                            u64{last - first + 1} * sizeof(lanes::JobEnd));
-  };
-  if (numbers.size() <= kFew) {
-    for (const u32 number : numbers) {
-      if (auto done = fetch(number, number); !done) return done;
-    }
-  } else {
-    const auto [first, last] = std::ranges::minmax(numbers);
-    if (auto done = fetch(first, last); !done) return done;
-  }
-  if (auto done = copies_.wait(); !done) return done;
-  u64 output_end = 0;
-  for (const u32 number : numbers) output_end = std::max(output_end, ends_[number].output_end);
-  if (!drain_output(output_end) && !all_ended) return {};
-  hooks.finished(numbers);
-  numbers.clear();
-  return {};
-}
-
 void LaneSet::ask(lanes::Control what) {
   sync::store<sync::kRelease, sync::kSystem>(control_word(), *control_word() | what);
 }
@@ -421,19 +389,27 @@ u64 LaneSet::instructions_so_far() const {
 }
 
 // While the kernel runs.
-Result<void> LaneSet::watch(const Hooks& hooks, Service& service, std::chrono::milliseconds slice, Seen& seen) {
+Result<void> LaneSet::watch(const Hooks& hooks, Service& service, std::chrono::nanoseconds slice, JobClock& clock,
+                            Seen& seen) {
   using namespace std::chrono_literals;
   using Clock = std::chrono::steady_clock;
   auto wait = 20us;
   const auto begin = Clock::now();
-  auto next_look = begin, next_collection = begin;
+  auto next_look = begin, next_collection = begin, next_clock = begin;
   for (;;) {
     auto done = stream_.wait_for(wait);
     if (!done) return done.error();
     drain_output();
     pass_on_cancel(hooks, service, seen);
     const auto now = Clock::now();
-    if (slice.count() != 0 && now - begin >= slice) ask(lanes::kPause);
+    if (slice.count() != 0 && now - begin >= slice) {
+      seen.slice_is_over = true;
+      ask(lanes::kPause);
+    }
+    if (clock.is_limited() && !*done && !seen.cancelled && now >= next_clock) {
+      if (auto found = find_overdue(hooks, clock, seen.ran + (now - begin), seen); !found) return found;
+      next_clock = now + std::max<Clock::duration>(clock.interval(), 20 * (Clock::now() - now));
+    }
     if (hooks.progress && (*done || now >= next_look)) {
       hooks.progress(instructions_so_far());
       // With very many lanes it takes a while.
@@ -443,7 +419,10 @@ Result<void> LaneSet::watch(const Hooks& hooks, Service& service, std::chrono::m
       next_collection = now + 25ms;
       if (auto collected = collect_ends(hooks, seen, *done && *unfinished_word() == 0); !collected) return collected;
     }
-    if (*done) return {};
+    if (*done) {
+      seen.ran += now - begin;
+      return {};
+    }
     wait = std::min<std::chrono::microseconds>(wait * 2, 500us);
   }
 }
@@ -482,7 +461,8 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   // Few lanes spread over the multiprocessors, many fill them.
   const unsigned threads = group_shift_ == 0 ? 32 : Gpu::kBlockThreads;
   const unsigned shared = group_shift_ == 0 ? single_bytes() : threads * resident_bytes();
-  std::chrono::milliseconds slice = run.slice.time;
+  std::chrono::nanoseconds slice = run.slice.time;
+  JobClock clock(run.job_time, plan_.lanes);
   hooks_ = &hooks;
   // What a lane wrote itself comes before what the host does for it.
   Service service(host_mailbox(), hooks.serve,
@@ -495,11 +475,18 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
     const unsigned blocks = std::min({static_cast<unsigned>(divided_up(groups_, threads / 32)), most_blocks_,
                                       group_shift_ == 0 ? gpu_->single_warps : gpu_->blocks});
     ran = gpu_->run.launch(stream_, {.grid = blocks, .block = threads, .shared_bytes = shared}, launch_.address());
-    if (ran) ran = watch(hooks, service, slice, seen);
+    const std::chrono::nanoseconds ran_before = seen.ran;
+    if (ran) ran = watch(hooks, service, slice, clock, seen);
     if (!ran || *unfinished_word() == 0) break;
     *control_word() &= ~u32{lanes::kPause};
+    ran = stop_overdue(seen);
+    if (!ran) break;
+    const bool slice_is_over = std::exchange(seen.slice_is_over, false);
+    if (slice.count() != 0 && !slice_is_over) {
+      slice -= std::min<std::chrono::nanoseconds>(seen.ran - ran_before, slice - std::chrono::nanoseconds(1));
+    }
     // Who has cancelled does not wait for a translation.
-    if (hooks.paused && !hooks.is_cancelled()) {
+    if (hooks.paused && slice_is_over && !hooks.is_cancelled()) {
       auto next = hooks.paused();
       ran = next ? Result<void>() : next.error();
       if (!ran) break;

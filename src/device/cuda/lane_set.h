@@ -12,6 +12,7 @@
 
 #include "device/cuda/driver.h"
 #include "device/cuda/gpu.h"
+#include "device/cuda/job_clock.h"
 #include "device/cuda/output_drain.h"
 #include "device/cuda/service.h"
 #include "device/cuda/start_set.h"
@@ -54,14 +55,21 @@ class LaneSet {
     bool raw_calls = false;
     Slice slice;  // the first launch, and all of them unless Hooks::paused says otherwise
     std::span<const lanes::Order> orders;  // one for each padded lane; empty: the placed jobs, one after the other
+    std::chrono::nanoseconds job_time = JobClock::kNoLimit;  // what a placed job may take
   };
   struct Hooks {
     Service::Handler serve;                              // by many threads
     OutputDrain::Sink output;                            // one at a time
     std::function<void(std::span<const u32>)> finished;  // numbers of jobs whose ends can be read
     std::function<void(u64)> progress;                   // instructions of this launch so far
+    // A job has taken longer than Run::job_time. Soon it stops with kBudget, unless it ends in another way before.
+    std::function<void(u32)> overdue;
     const std::atomic<bool>* cancel = nullptr;
-    bool is_cancelled() const { return cancel && cancel->load(std::memory_order_relaxed); }
+    const std::atomic<bool>* failed = nullptr;  // the same, set by a hook
+    bool is_cancelled() const {
+      const auto is_set = [](const std::atomic<bool>* flag) { return flag && flag->load(std::memory_order_relaxed); };
+      return is_set(cancel) || is_set(failed);
+    }
     // A slice is over and not all lanes have stopped: how the next one is to be.
     std::function<Result<Slice>()> paused;
   };
@@ -115,12 +123,18 @@ class LaneSet {
     u32 ends = 0;
     std::vector<u32> numbers;  // of ended jobs that have not been reported
     bool cancelled = false;
+    bool slice_is_over = false;  // why the launch was asked to pause, or:
+    std::vector<JobClock::Overdue> overdue;  // jobs that are to stop before the next launch
+    std::chrono::nanoseconds ran{0};  // in earlier launches
   };
   Result<void> collect_ends(const Hooks& hooks, Seen& seen, bool all_ended);
   void pass_on_cancel(const Hooks& hooks, Service& service, Seen& seen);
   void ask(lanes::Control what);
   u64 instructions_so_far() const;
-  Result<void> watch(const Hooks& hooks, Service& service, std::chrono::milliseconds slice, Seen& seen);
+  Result<std::vector<u32>> jobs_of_lanes() const;
+  Result<void> find_overdue(const Hooks& hooks, JobClock& clock, std::chrono::nanoseconds now, Seen& seen);
+  Result<void> stop_overdue(Seen& seen);
+  Result<void> watch(const Hooks& hooks, Service& service, std::chrono::nanoseconds slice, JobClock& clock, Seen& seen);
   lanes::Launch describe() const;
   Result<void> tell(const lanes::Launch& launch);
   lanes::Mailbox host_mailbox() const;

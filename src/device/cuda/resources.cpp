@@ -111,10 +111,27 @@ Result<void> Stream::upload(DeviceAddress to, const void* from, std::size_t byte
   return context_->attempt("copying to the GPU", &Api::cuMemcpyHtoDAsync_v2, to, from, bytes, handle_);
 }
 
+namespace {
+constexpr unsigned kHost = 1, kDevice = 2;  // kinds of memory in a RowCopy
+}  // namespace
+
+Result<void> Stream::download_rows(void* to, DeviceAddress from, std::size_t pitch, std::size_t width,
+                                   std::size_t rows) const {
+  if (rows == 0) return {};
+  RowCopy copy{};
+  copy.from_kind = kDevice;
+  copy.from_device = from;
+  copy.from_pitch = pitch;
+  copy.to_kind = kHost;
+  copy.to_host = to;
+  copy.to_pitch = copy.width = width;
+  copy.height = rows;
+  return context_->attempt("copying from the GPU", &Api::cuMemcpy2DAsync_v2, &copy, handle_);
+}
+
 Result<void> Stream::upload_rows(DeviceAddress to, std::size_t pitch, const void* from, std::size_t width,
                                  std::size_t rows) const {
   if (rows == 0) return {};
-  constexpr unsigned kHost = 1, kDevice = 2;
   RowCopy copy{};
   copy.from_kind = kHost;
   copy.from_host = from;

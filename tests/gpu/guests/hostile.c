@@ -117,6 +117,7 @@ int main(int argc, char** argv) {
   if (!strcmp(mode, "many-words")) catch_all(), words(count / 1000 + 2);
   if (!strcmp(mode, "pointers")) pointers(count / 100);
   if (!strcmp(mode, "endless")) endless();
+  if (!strcmp(mode, "sleep")) sleep(1000);
   if (!strcmp(mode, "deep")) return deeper("x");
   if (!strcmp(mode, "calls")) calls(count);
   if (!strcmp(mode, "hog")) hog();
