@@ -5,7 +5,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -88,18 +88,16 @@ std::unique_ptr<llvm::orc::LLJIT> make_linker(const std::string& triple, std::st
   return std::move(*linker);
 }
 
-u64 size_of_symbol(llvm::MemoryBufferRef object, const std::string& name) {
+// An object file of ours has one function; its symbol has no size.
+u64 size_of_code(llvm::MemoryBufferRef object) {
+  u64 size = 0;
   auto file = llvm::object::ObjectFile::createObjectFile(object);
   if (!file) {
     llvm::consumeError(file.takeError());
-    return 0;
+    return size;
   }
-  for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
-    auto found = symbol.getName();
-    if (found && *found == name) return llvm::object::ELFSymbolRef(symbol).getSize();
-    if (!found) llvm::consumeError(found.takeError());
-  }
-  return 0;
+  for (const llvm::object::SectionRef& section : (*file)->sections()) size += section.isText() ? section.getSize() : 0;
+  return size;
 }
 
 }  // namespace
@@ -176,7 +174,7 @@ std::unique_ptr<HostCode> HostCompiler::link(std::span<const char> object, const
   auto address = parts_->linker->lookup(name);
   if (!address) return fail(address.takeError());
   if (std::FILE* map = parts_->perf_map.get()) {
-    const u64 size = size_of_symbol({llvm::StringRef(object.data(), object.size()), name}, name);
+    const u64 size = size_of_code({llvm::StringRef(object.data(), object.size()), name});
     std::fprintf(map, "%llx %llx %s\n", static_cast<unsigned long long>(address->getValue()), size, name.c_str());
     std::fflush(map);
   }

@@ -21,7 +21,7 @@ constexpr u32 kMostChanges = 16;
 constexpr u32 kMostUnusual = 1000;
 constexpr u32 kAllWords = ~0u;
 // Regions of up to so many words are worth waiting for, until they can be afforded; code in pieces is slower.
-constexpr double kGoodWords = 32, kTolerance = 1.25;
+constexpr double kGoodWords = 64, kTolerance = 1.25;
 // How many candidates are planned at a time.
 constexpr std::size_t kCandidates = 8;
 // What a block must have cost the interpreter to become part of a region, as a share of what translating it costs: it
