@@ -18,7 +18,7 @@ namespace {
 
 // Compiling may take this share of the time that lanes have run, so that it costs little where it gains nothing. A
 // program that has been run a few times is translated as far as that pays.
-constexpr double kShareOfRun = 0.2, kLaterShareOfRun = 0.04;
+constexpr double kShareOfRun = 0.2, kLaterShareOfRun = 0.03;
 constexpr u32 kEarlyRuns = 3;
 // What a word is taken to cost before any has been compiled, and how many words' time that weighs.
 constexpr double kUsualSecondsAWord = 1e-3;
