@@ -76,8 +76,10 @@ void add_machine_options(CLI::App& command, MachineArguments& arguments) {
       ->check(CLI::IsMember({"auto", "interp", "jit"}))
       ->capture_default_str();
   add_dispatch_options(command, arguments);
-  command.add_option("--jit-threshold", arguments.jit_threshold,
-                     "Translate a place when it was found running so often; 0: everything, before it first runs");
+  command.add_option(
+      "--jit-threshold", arguments.jit_threshold,
+      "Translate code when so many samples have reached it, whatever that costs; 0: everything, before it\n"
+      "first runs (default: when interpreting it has taken as long as translating it will)");
   command.add_option("--jit-budget", arguments.jit_budget, "Seconds of compiling the translator may take in all");
   command.add_option("--max-instructions", arguments.max_instructions,
                      "Stop each program after exactly this many instructions (1000000, 1e9)");
