@@ -16,8 +16,10 @@
 #include "linux/file_table.h"
 #include "linux/guest_copy.h"
 #include "linux/lane_process.h"
+#include "linux/mapped_files.h"
 #include "linux/process.h"
 #include "linux/sandbox.h"
+#include "linux/segments.h"
 #include "linux/signal_state.h"
 #include "linux/times.h"
 #include "memory/guest_memory.h"
@@ -35,6 +37,8 @@ struct Kernel : LaneProcess {
   Clock clock;
   Sandbox sandbox;
   FileTable files;
+  MappedFiles mapped_files;
+  Segments segments;
   SignalState signals;
   std::array<Timer, kTimers> timers;
   HostFd cwd;            // only with a root

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "base/cpu.h"
+#include "linux/lane_advice.h"
 #include "linux/lane_files.h"
 #include "linux/lane_identity.h"
 #include "linux/lane_map.h"
 #include "linux/lane_pages.h"
+#include "linux/lane_remap.h"
 #include "linux/lane_system.h"
 #include "linux/lane_time.h"
 

@@ -32,6 +32,7 @@ struct ProcessOptions {
   std::optional<std::string> root;
   ClockSource clock = ClockSource::kVirtual;
   u64 seed = 0;                                    // of AT_RANDOM, getrandom and /dev/urandom
+  u64 memory_limit = u64{4} << 30;                 // the guest's; detached segments may take as much again
   bool verbose = false;                            // name every unknown system call once
   int stdin_fd = 0, stdout_fd = 1, stderr_fd = 2;  // borrowed, never closed; -1: closed for the guest
   // Instead of descriptors: all that stdin will ever give, and receivers of what is written to stdout

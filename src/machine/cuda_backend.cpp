@@ -180,6 +180,7 @@ Result<void> CudaBackend::start(unsigned number, const linux_abi::Program& progr
   lane->cpu = lane->program->contents.cpu;
   lane->options = std::move(options);
   place = std::move(lane);
+  lane->options.memory_limit = memory_limit_;
   processes_.forget(number);
   return {};
 }
@@ -408,6 +409,7 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
     auto options = job_options(jobs[number], kept[number].output, kept[number].errors);
     options.cancel = &control.cancel;
     return options;
+    options.memory_limit = memory_limit_;
   };
 
   // What the jobs begin with: the same for all with the same program and arguments.
