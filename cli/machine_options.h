@@ -30,6 +30,7 @@ struct MachineArguments {
   bool dispatch_every = false;
   bool lane_stats = false;
   bool verbose = false;
+  bool strace = false;
   bool progress = false;
 };
 

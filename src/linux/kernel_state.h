@@ -63,11 +63,15 @@ struct Kernel : LaneProcess {
     return bounce;
   }
   void log(const std::string& line) const;
+  void trace_signal(const GuestSiginfo& info) const;
   i64 end(Outcome outcome, std::string why = {});
   i64 end_out_of_memory();
   // The result of a call for the way its wait ended. kTimedOut and kReady are the caller's.
   i64 after_wait(Wait wait, const char* what);
 };
+
+// What a wait for a signal that cannot come is called.
+inline constexpr const char* kNoSignal = "a signal, with no timer running";
 
 // One system call in progress.
 struct Call {

@@ -61,8 +61,9 @@ void know_standard_files(Kernel& kernel, const std::array<std::shared_ptr<OpenFi
 LaneProcess lane_view(const Kernel& kernel, u64 deadline) {
   LaneProcess process = kernel;
   process.deadline = deadline;
-  process.lane_flags =
-      (kernel.clock.is_virtual() ? 0u : u32{kLaneHostClock}) | (kernel.options.verbose ? u32{kLaneNamesUnknown} : 0u);
+  process.lane_flags = (kernel.clock.is_virtual() ? 0u : u32{kLaneHostClock}) |
+                       (kernel.options.verbose ? u32{kLaneNamesUnknown} : 0u) |
+                       (kernel.options.trace ? u32{kLaneAsksHost} : 0u);
   for (std::size_t i = 0; i < kernel.standard_files.size(); ++i) {
     const auto& file = kernel.standard_files[i];
     const bool own = file && kernel.files.get(i) == file;

@@ -44,6 +44,9 @@ struct ProcessOptions {
   const std::atomic<bool>* cancel = nullptr;
   // Receives one line at a time, without newline. Empty: host stderr.
   std::function<void(std::string_view)> log;
+  // Receives a line for each call and signal, as strace prints them (linux/strace.h). Empty: nothing is traced.
+  // A lane on another device leaves every call to the process then.
+  std::function<void(std::string_view)> trace;
 };
 
 struct Outcome {

@@ -366,6 +366,41 @@ TEST(LaneCalls, TheHostsClockIsTheHosts) {
   EXPECT_EQ(lane.answered(), before + 1);
 }
 
+// A host that traces sees every call, and the guest sees no difference.
+TEST(LaneCalls, ATracedLaneAsksForEverything) {
+  Pair pair(u64{64} << 20, ClockSource::kVirtual, "");
+  Side& lane = pair.lane();
+  lane.process_state().lane_flags |= kLaneAsksHost;
+  const int before = lane.answered();
+  for (const u64 number : {kGetpid, kBrk, kUname, kClone}) {
+    lane.process_state().lane_flags |= kLaneAsksHost;
+    EXPECT_EQ(lane.call({0, 0, 0, 0, 0, 0, 0, 0, number}).kind, Outcome::Kind::kContinue);
+  }
+  EXPECT_EQ(lane.answered(), before);
+}
+
+// What a lane could not do is known when it dies.
+TEST(LaneCalls, ALaneRemembersWhatIsNotSupported) {
+  Pair pair(u64{64} << 20, ClockSource::kVirtual, "");
+  Side& lane = pair.lane();
+  const int before = lane.answered();
+  EXPECT_EQ(lane.call({0, 0, 0, 0, 0, 0, 0, 0, kClone}).kind, Outcome::Kind::kContinue);
+  EXPECT_EQ(lane.answered(), before + 1);
+  EXPECT_EQ(lane.call({u64(kPid), u64(kPid), 6, 0, 0, 0, 0, 0, kTgkill}), (Outcome{Outcome::Kind::kSignal, 6}));
+  EXPECT_EQ(lane.message(), "clone is not supported: threads and processes");
+}
+
+// The last bytes before memory that is not there are written too.
+TEST(LaneCalls, WritesUpToTheEndOfMemory) {
+  Pair pair(u64{64} << 20, ClockSource::kVirtual, "");
+  const u64 end = kScratch + kScratchSize;
+  Side& lane = pair.lane();
+  EXPECT_TRUE(lane.memory().poke(end - 11, "hello world", 11));
+  lane.call({1, end - 11, 20, 0, 0, 0, 0, 0, kWrite});
+  EXPECT_EQ(lane.cpu().x[0], 11u);
+  EXPECT_EQ(lane.stream(0), "hello world");
+}
+
 // Output that leads nowhere any more: the host hears of it.
 TEST(LaneCalls, RefusedOutputGoesToTheHost) {
   Pair pair(u64{64} << 20, ClockSource::kVirtual, "");
