@@ -121,6 +121,7 @@ Result<Settings> settings_of(const MachineArguments& arguments, const std::vecto
   for (int i = 0; i < 3; ++i) *descriptors[i] = was_closed(i) ? -1 : i;
   settings.program.root = arguments.root;
   settings.program.verbose = arguments.verbose;
+  settings.program.strace = arguments.strace;
   settings.program.clock = arguments.clock == "host" ? Clock::kHost : Clock::kVirtual;
   settings.options.device = device_named(arguments.device);
   settings.options.engine = engine_named(arguments.engine);

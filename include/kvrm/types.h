@@ -64,6 +64,7 @@ struct Program {
   Clock clock = Clock::kVirtual;
   std::uint64_t seed = 0;  // of getrandom and AT_RANDOM
   bool verbose = false;  // name unknown system calls on stderr
+  bool strace = false;  // write every system call and signal to stderr, as strace does
   int standard_input = 0, standard_output = 1, standard_error = 2;  // host descriptors
   // Instead of descriptors: bytes that the guest reads from its stdin; and what it writes is kept for
   // Machine::take_output(). The guest sees pipes.

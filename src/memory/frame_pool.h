@@ -28,6 +28,7 @@ class FramePool {
   // Counts bytes kept elsewhere for this guest (its page tables) against the limit; false when it is reached.
   bool charge(u64 bytes);
   bool has_room(u64 bytes) const { return bytes / kFrameBytes + in_use_ <= limit_frames_; }
+  u64 limit_bytes() const { return limit_frames_ * kFrameBytes; }
   u64 bytes_in_use() const { return in_use_ * kFrameBytes; }
   // Frames that the host may still hold memory for.
   u64 bytes_kept() const { return (in_use_ + idle_) * kFrameBytes; }
