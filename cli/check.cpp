@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "commands.h"
+#include "confine.h"
 #include "interrupt.h"
 #include "kvrm/machine.h"
 #include "options.h"
@@ -84,6 +85,7 @@ int run_check(const MachineArguments& arguments, const Settings& settings) {
   if (!interp) return host_error(interp.error().message);
   auto jit = make_side(settings, Engine::kJit, input.value());
   if (!jit) return host_error(jit.error().message);
+  confine(arguments, settings, "cpu");
   const Interrupt interrupt(jit->machine);
   for (std::uint64_t done = 0;;) {
     const std::uint64_t before_pc = jit->machine.pc();

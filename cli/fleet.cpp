@@ -10,6 +10,7 @@
 
 #include "command_line.h"
 #include "commands.h"
+#include "confine.h"
 #include "endings.h"
 #include "inputs.h"
 #include "interrupt.h"
@@ -191,6 +192,21 @@ Result<ResultsFile> open_results(const FleetArguments& arguments, const Plan& pl
   return ResultsFile::open(arguments.out, arguments.stdout_dir, plan.inputs, header.value(), arguments.resume);
 }
 
+// What is opened while guests run.
+ReachableFiles files_of(const FleetArguments& arguments, const std::vector<Input>& inputs) {
+  ReachableFiles files;
+  if (!arguments.stdout_dir.empty()) files.stores.push_back(arguments.stdout_dir);
+  if (!arguments.inputs.stdin_dir.empty()) {
+    files.readable.push_back(arguments.inputs.stdin_dir);
+    return files;
+  }
+  std::set<std::string> names;
+  for (const Input& input : inputs) names.insert({input.program, input.stdin_file});
+  names.erase("");
+  files.readable.assign(names.begin(), names.end());
+  return files;
+}
+
 int fleet(const FleetArguments& arguments, const Result<std::vector<std::string>>& command) {
   auto joined = join_ranks();
   if (!joined) return host_error("fleet: " + joined.error().message);
@@ -216,6 +232,8 @@ int fleet(const FleetArguments& arguments, const Result<std::vector<std::string>
   auto machines = Fleet::create(plan->settings.options, plan->devices);
   if (!machines) host_error("fleet: " + where + machines.error().message);
   if (!ranks.agree(machines.ok())) return kHostError;
+  const Surroundings around = ranks.uses_mpi() ? Surroundings::kMpi : Surroundings::kAlone;
+  confine(arguments.machine, plan->settings, machines->statistics().device, files_of(arguments, plan->inputs), around);
   return run_fleet(*machines, arguments, *plan, left, results ? &*results : nullptr, done.size(), ranks);
 }
 

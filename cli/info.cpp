@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "confine.h"
 #include "kvrm/machine.h"
 #include "streams.h"
 
@@ -42,6 +43,28 @@ nlohmann::ordered_json translator_as_json(const Information& facts) {
   return json;
 }
 
+nlohmann::ordered_json confinement_as_json() {
+  const ConfinementFacts facts = confinement();
+  nlohmann::ordered_json landlock = {{"available", facts.landlock.ok()}};
+  if (facts.landlock) {
+    landlock["abi"] = facts.landlock.value();
+  } else {
+    landlock["reason"] = facts.landlock.error().message;
+  }
+  nlohmann::ordered_json seccomp = {{"available", facts.seccomp.ok()}};
+  if (!facts.seccomp) seccomp["reason"] = facts.seccomp.error().message;
+  landlock["devices"] = {"cpu"};
+  seccomp["devices"] = {"cpu", "cuda"};
+  return {{"landlock", landlock}, {"seccomp", seccomp}};
+}
+
+std::string confinement_as_text() {
+  const ConfinementFacts facts = confinement();
+  const auto landlock = facts.landlock ? fmt::format(" ABI {} (cpu device, without MPI)", facts.landlock.value())
+                                       : ": " + facts.landlock.error().message;
+  return fmt::format("landlock{}; seccomp{}", landlock, facts.seccomp ? "" : ": " + facts.seccomp.error().message);
+}
+
 void print_gpus(const Information& facts) {
   for (std::size_t number = 0; number < facts.gpus.size(); ++number) {
     const GpuInformation& gpu = facts.gpus[number];
@@ -67,6 +90,7 @@ int info(bool as_json) {
         {"rows_implemented", facts.implemented_rows},
         {"devices", {{{"name", "cpu"}, {"available", true}, {"threads", facts.host_threads}}, cuda_as_json(facts)}},
         {"engines", {{{"name", "interp"}, {"available", true}}, translator_as_json(facts)}},
+        {"confinement", confinement_as_json()},
     };
     print("{}\n", json.dump(2));
     return 0;
@@ -78,6 +102,7 @@ int info(bool as_json) {
         facts.gpu_problem.empty() ? "" : ": " + facts.gpu_problem);
   print_gpus(facts);
   print("engines   interp; jit{}\n", facts.translator_problem.empty() ? " (x86-64)" : ": " + facts.translator_problem);
+  print("confined  {}\n", confinement_as_text());
   return 0;
 }
 

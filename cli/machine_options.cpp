@@ -104,7 +104,10 @@ void add_machine_options(CLI::App& command, MachineArguments& arguments) {
       ->check(CLI::IsMember({"text", "json"}));
   command.add_flag("--perf-map", arguments.perf_map,
                    "Write /tmp/perf-PID.map, so that perf(1) can name translated code (CPU device)");
-  command.add_flag("--verbose", arguments.verbose, "Name unknown system calls on stderr");
+  command.add_flag("--verbose", arguments.verbose,
+                   "Name unknown system calls on stderr, and what the kernel confines kvrm to");
+  command.add_flag("--no-confine", arguments.no_confine,
+                   "Do not let the kernel confine kvrm itself while guests run (Landlock, seccomp; see kvrm info)");
 }
 
 Result<Settings> settings_of(const MachineArguments& arguments, const std::vector<std::string>& command) {

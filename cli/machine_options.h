@@ -32,6 +32,7 @@ struct MachineArguments {
   bool perf_map = false;
   bool verbose = false;
   bool strace = false;
+  bool no_confine = false;
   bool progress = false;
 };
 

@@ -18,6 +18,7 @@ class Ranks {
   unsigned rank() const { return rank_; }
   unsigned size() const { return size_; }
   bool is_first() const { return rank_ == 0; }
+  bool uses_mpi() const { return uses_mpi_; }
 
   // Whether all ranks are ready; every rank must ask.
   virtual bool agree(bool ready) = 0;
@@ -31,6 +32,7 @@ class Ranks {
 
  protected:
   unsigned rank_ = 0, size_ = 1;
+  bool uses_mpi_ = false;
 };
 
 // The ranks this process belongs to. MPI lives in a module of its own, kvrm-mpi.so beside the program or in

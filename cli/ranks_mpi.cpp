@@ -125,6 +125,7 @@ class MpiRanks final : public Ranks {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     rank_ = static_cast<unsigned>(rank);
     size_ = static_cast<unsigned>(size);
+    uses_mpi_ = true;
   }
   ~MpiRanks() override { MPI_Finalize(); }
 

@@ -6,6 +6,7 @@
 #include "check.h"
 #include "command_line.h"
 #include "commands.h"
+#include "confine.h"
 #include "interrupt.h"
 #include "kvrm/machine.h"
 #include "machine_options.h"
@@ -55,6 +56,7 @@ int run_one(const MachineArguments& arguments, const Settings& settings) {
   auto machine = Machine::create(settings.options);
   if (!machine) return host_error(machine.error().message);
   if (auto loaded = machine->load_program(settings.program); !loaded) return host_error(loaded.error().message);
+  confine(arguments, settings, machine->statistics().device);
   const auto run = [&] {
     const Interrupt interrupt(*machine);
     const ProgressLine progress(arguments.progress, [&] { return machine->poll(); });

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "commands.h"
+#include "confine.h"
 #include "dispatch_report.h"
 #include "endings.h"
 #include "interrupt.h"
@@ -81,6 +82,7 @@ int run_lanes(const MachineArguments& arguments, const Settings& settings) {
   std::vector<Job> jobs(settings.options.lanes);
   for (std::size_t lane = 0; lane < jobs.size(); ++lane) jobs[lane] = {lane, {}, settings.program.args, input};
 
+  confine(arguments, settings, machine->statistics().device);
   LaneOutput output;
   JobLimits limits;
   limits.instructions = settings.budget;

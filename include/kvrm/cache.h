@@ -25,6 +25,8 @@ struct CacheContents {
   std::uint64_t other_files = 0;  // of somebody else: never touched
 };
 
+// The folder's name, whether it exists or not; empty: none is set.
+std::string cache_folder();
 // The error: no folder is set, or it cannot be read.
 Result<CacheContents> list_cache();
 // Removes kvrm's own files and gives what they were. Runs under way go on; they may write new ones.

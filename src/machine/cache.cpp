@@ -81,6 +81,8 @@ Result<CacheContents> walk(const std::function<bool(const fs::path&)>& take) {
 
 }  // namespace
 
+std::string cache_folder() { return cache::Folder::of_user().path().string(); }
+
 Result<CacheContents> list_cache() {
   return walk([](const fs::path&) { return true; });
 }

@@ -55,7 +55,7 @@ def hostile(index, count):
 def run(options, device, folder, entries):
     """Records in order; a fleet that does not come to its end ends the test."""
     engine = options.engine if device == options.device else "interp"  # what it is compared with
-    more = ["--memory", options.memory, *corpus.engine_options(engine, device)]
+    more = ["--memory", options.memory, *corpus.engine_options(engine, device), *["--no-confine"] * options.no_confine]
     results, problems = corpus.run_fleet(
         options.kvrm, device, folder, entries, None, options.budget, options.timeout, options.lanes or options.jobs, more
     )
@@ -83,6 +83,7 @@ def main():
     parser.add_argument("--count", type=int, default=1_000_000, help="system calls of a job that makes many")
     parser.add_argument("--memory", default="32M", help="of a job; what all the greedy ones take must fit on the device")
     parser.add_argument("--guests", type=pathlib.Path, default=REPO / "build" / "gpu-guests", help="where the programs are")
+    parser.add_argument("--no-confine", action="store_true", help="let the kernel not confine kvrm")
     parser.add_argument("--timeout", type=float, default=300, help="seconds a fleet may take; 0: no limit")
     options = parser.parse_args()
     options.kvrm = corpus.find(options.kvrm) or sys.exit(f"hostile.py: no kvrm at {options.kvrm} (say --kvrm PATH)")
