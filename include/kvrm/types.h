@@ -25,6 +25,8 @@ KVRM_API const char* to_string(Dispatch dispatch);
 
 struct Weights;  // models.h
 using WeightsPointer = std::shared_ptr<const Weights>;
+class ProgramFile;  // program_file.h
+using ProgramFilePointer = std::shared_ptr<const ProgramFile>;
 
 struct Options {
   Device device = Device::kAuto;
@@ -57,7 +59,8 @@ struct Options {
 // A Linux program and its surroundings.
 struct Program {
   std::string path;  // the ELF file on the host
-  std::vector<std::string> args;  // argv[1] and on; argv[0] is path
+  ProgramFilePointer file = {};  // that file, read before; null: each load and each batch of jobs opens it by name
+  std::vector<std::string> args = {};  // argv[1] and on; argv[0] is path
   std::vector<std::string> env;  // "K=V"
   std::string root;  // the one host folder the guest may see; empty: none
   Clock clock = Clock::kVirtual;

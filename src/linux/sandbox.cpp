@@ -55,6 +55,12 @@ int refusal(int fd, bool for_use) {
 
 std::string host_name(int host_fd) { return "/proc/self/fd/" + std::to_string(host_fd); }
 
+std::string link_target(const std::string& link) {
+  char buffer[PATH_MAX];
+  const ssize_t size = ::readlink(link.c_str(), buffer, sizeof buffer);
+  return size > 0 && size < ssize_t(sizeof buffer) ? std::string(buffer, std::size_t(size)) : std::string();
+}
+
 std::string normal_path(const std::string& path) {
   std::vector<std::string> parts;
   std::size_t at = 0;
@@ -150,18 +156,16 @@ int Sandbox::open_parent(const std::string& path, Place& place) const {
 }
 
 std::optional<std::string> Sandbox::path_of(int host_fd) const {
+  return root_ ? path_of(link_target(host_name(host_fd))) : std::nullopt;
+}
+
+std::optional<std::string> Sandbox::path_of(const std::string& host_path) const {
   if (!root_) return std::nullopt;
-  const auto link = [](int fd) -> std::string {
-    char buffer[PATH_MAX];
-    const ssize_t size = ::readlink(host_name(fd).c_str(), buffer, sizeof buffer);
-    return size > 0 && size < ssize_t(sizeof buffer) ? std::string(buffer, std::size_t(size)) : std::string();
-  };
-  std::string root = link(root_.get());
-  const std::string full = link(host_fd);
-  if (root.empty() || full.empty() || full[0] != '/') return std::nullopt;
+  std::string root = link_target(host_name(root_.get()));
+  if (root.empty() || host_path.empty() || host_path[0] != '/') return std::nullopt;
   if (root == "/") root.clear();
-  if (full.compare(0, root.size(), root) != 0) return std::nullopt;
-  std::string rest = full.substr(root.size());
+  if (host_path.compare(0, root.size(), root) != 0) return std::nullopt;
+  std::string rest = host_path.substr(root.size());
   if (rest.empty()) return "/";
   if (rest[0] != '/') return std::nullopt;
   return rest;

@@ -37,6 +37,8 @@ class Sandbox {
 
   // The guest path of an open folder; nullopt: it is not (or no longer) inside the root.
   std::optional<std::string> path_of(int host_fd) const;
+  // The same of a full host path without links.
+  std::optional<std::string> path_of(const std::string& host_path) const;
 
  private:
   int lookup(const std::string& path, u64 flags, u64 mode) const;
@@ -45,6 +47,8 @@ class Sandbox {
 
 // "/proc/self/fd/N": the host's own name for a descriptor, for the calls that have no f-variant.
 std::string host_name(int host_fd);
+// What a link of the host says; empty if it is none.
+std::string link_target(const std::string& link);
 
 // Folds ".", ".." and double slashes by text alone. For comparing with names the layer itself provides,
 // never for finding files.

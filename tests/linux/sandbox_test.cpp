@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "guest.h"
+#include "linux/sandbox.h"
 
 namespace kvrm::linux_abi::test {
 namespace {
@@ -205,6 +206,24 @@ TEST_F(SandboxTest, TheProgramsFileCannotBeSwapped) {
   EXPECT_EQ(guest.open("x", kOpenCreate | kOpenWriteOnly), -ENOENT);
   EXPECT_EQ(guest.call(kReadlinkat, kCwd, guest.text("/proc/self/exe"), kScratch + 0x1000, 100),
             i64((outer_ / "root/prog").size()));
+}
+
+// A lane that started earlier may have replaced the program's name.
+TEST_F(SandboxTest, TheProgramIsTheFileThatWasLoaded) {
+  outer_.write("root/prog", "program");
+  ProcessOptions options;
+  options.root = outer_ / "root";
+  options.exe_path = outer_ / "root/prog";
+  options.exe = open_exe_file(options.exe_path);
+  std::filesystem::remove(outer_ / "root/prog");
+  std::filesystem::create_symlink(outer_ / "secret", outer_ / "root/prog");
+  Guest guest(options);
+  const i64 fd = guest.open("/proc/self/exe");
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(guest.call(kRead, u64(fd), kScratch, 100), 7);
+  EXPECT_EQ(guest.get_text(kScratch, 7), "program");
+  EXPECT_EQ(guest.call(kReadlinkat, kCwd, guest.text("/proc/self/exe"), kScratch + 0x1000, 100), 5);
+  EXPECT_EQ(guest.get_text(kScratch + 0x1000, 5), "/prog");
 }
 
 TEST(Sandbox, ARootThatIsNotThereIsAnError) {

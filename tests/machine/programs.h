@@ -94,6 +94,12 @@ inline const Words kChatter = {
     0x17fffffb,  //     b 0b
 };
 
+inline const Words kExitsWithSeven = {
+    0xd28000e0,  //     mov x0, #7
+    0xd2800ba8,  //     mov x8, #93
+    0xd4000001,  //     svc #0
+};
+
 // Words that are mostly no instructions, or the wrong ones.
 inline Words noise(std::uint32_t seed) {
   Words words(64);
