@@ -48,6 +48,10 @@ struct Options {
   bool abandon_compilers = false;
   unsigned threads = 0;  // CPU device: host threads for its lanes; 0: all there are
   unsigned device_ordinal = 0;  // which GPU, as its driver counts them
+  // Host descriptors that all guests of the machine may hold together; 0: what the process may open when the machine is
+  // made (the soft RLIMIT_NOFILE, which the library leaves as it is), less some for the machine. Guests that run at the
+  // same time get equal parts, between 16 and 1024 each; one that opens more gets EMFILE.
+  unsigned descriptors = 0;
   Dispatch dispatch = Dispatch::kTable;
   WeightsPointer weights = {};  // of the dispatch network; null: those that come with the library
   bool unverified = false;  // kNeural: take weights without a passed verification; the statistics say so

@@ -121,6 +121,7 @@ Result<Process> Process::create(ProcessOptions options) try {
   auto kernel = std::make_unique<Kernel>(std::move(options));
   if (auto opened = open_folders(*kernel); !opened) return opened.error();
   open_program(*kernel);
+  kernel->files.set_most_open(kernel->options.most_files);
   const auto& given = kernel->options;
   const std::array<std::shared_ptr<OpenFile>, 3> standard = {
       given.input ? make_memory_input(given.input) : borrow_host_file(given.stdin_fd),

@@ -41,6 +41,7 @@ struct ProcessOptions {
   // and stderr. The guest sees pipes; their other end takes everything at once and never goes away.
   std::shared_ptr<const std::string> input;
   OutputSink output, errors;
+  u64 most_files = ~u64{0};  // host descriptors the guest may hold besides the standard three; more are EMFILE
   // Looked at while a call waits for the host (a terminal, a pipe). The process then answers kCancelled.
   // set_cancel() may change it later.
   const std::atomic<bool>* cancel = nullptr;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kvrm/program_file.h"
+#include "machine/descriptors.h"
 #include "machine/statistics.h"
 
 namespace kvrm {
@@ -44,11 +45,13 @@ Result<Fleet> Fleet::create(const Options& options, const std::vector<unsigned>&
   if (ordinals.empty()) return Error{"a fleet needs at least one device"};
   Fleet fleet;
   fleet.lanes_ = options.lanes;
+  const auto count = static_cast<unsigned>(ordinals.size());
   for (const unsigned ordinal : ordinals) {
     Options own = options;
     own.device_ordinal = ordinal;
     const unsigned threads = options.threads != 0 ? options.threads : std::thread::hardware_concurrency();
-    own.threads = std::max(1u, threads / static_cast<unsigned>(ordinals.size()));
+    own.threads = std::max(1u, threads / count);
+    own.descriptors = static_cast<unsigned>(std::clamp<u64>(descriptors_of(options) / count, 1, ~0u));
     auto machine = Machine::create(own);
     if (!machine) return machine.error();
     fleet.machines_.push_back(std::move(*machine));

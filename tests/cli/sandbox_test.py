@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Guests that change names below --root.
+"""Guests that change names below --root, and guests that hoard what all of them share.
 
     sandbox_test.py build/kvrm
 """
@@ -7,6 +7,7 @@
 import json
 import os
 import pathlib
+import resource
 import select
 import signal
 import subprocess
@@ -26,6 +27,15 @@ GUESTS["swap"] = """
     program: .asciz "/program"
     self: .asciz "/proc/self/exe"
     """
+GUESTS["hoard"] = """
+    // With an argument: pipes until there are no more, held for a while. Without: one pipe. The errno of that.
+        ldr x20, [sp]\n sub sp, sp, #16
+     0: mov x8, #59\n mov x0, sp\n mov x1, #0\n svc #0
+        neg x0, x0\n cmp x20, #1\n b.eq 2f
+        cbz x0, 0b
+        movz x19, #0x800, lsl #16
+     1: subs x19, x19, #1\n b.ne 1b
+     2: mov x8, #93\n svc #0"""
 # A line on stdout that is longer than a pipe holds.
 GUESTS["long"] = """
         sub sp, sp, #0x20, lsl #12\n mov x8, #64\n mov x0, #1\n mov x1, sp\n mov x2, #0x20000\n svc #0
@@ -152,6 +162,15 @@ class Sandbox(GuestCase):
         self.assertTrue(select.select([reader], [], [], 20)[0])
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(timeout=20), 143)
+
+    def test_a_job_that_hoards_descriptors_starves_itself_alone(self):
+        lines = self.write("arguments", "hoard\n" + "\n" * 29)
+        limits = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (96, 256))
+        command = ["fleet", "--device", "cpu", "--args-file", lines, "--out", self.out, self.guest("hoard")]
+        result = run(*command, preexec_fn=limits)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        statuses = {record["index"]: record["exit_status"] for record in self.records()}
+        self.assertEqual(statuses, {0: 24, **{i: 0 for i in range(1, 30)}})
 
 
 if __name__ == "__main__":

@@ -226,6 +226,27 @@ TEST_F(SandboxTest, TheProgramIsTheFileThatWasLoaded) {
   EXPECT_EQ(guest.get_text(kScratch + 0x1000, 5), "/prog");
 }
 
+TEST(Sandbox, ADescriptorBudgetCountsOpenFiles) {
+  const TemporaryFolder folder;
+  folder.write("file", "");
+  ProcessOptions options = rooted(folder);
+  options.most_files = 6;
+  Guest guest(options);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(guest.call(kPipe2, kScratch, 0), 0);
+  const i64 file = guest.open("file");
+  EXPECT_GE(file, 0);
+  EXPECT_EQ(guest.call(kPipe2, kScratch, 0), -EMFILE);  // one is left, and a pipe is two
+  EXPECT_GE(guest.open("/dev/null"), 0);
+  EXPECT_EQ(guest.open("file"), -EMFILE);
+  EXPECT_EQ(guest.open("/proc/self/maps"), -EMFILE);
+  // Copies cost the host nothing, and any number below the guest's own limit is theirs.
+  EXPECT_EQ(guest.call(kDup3, u64(file), 255, 0), 255);
+  EXPECT_EQ(guest.call(kClose, u64(file)), 0);
+  EXPECT_EQ(guest.open("file"), -EMFILE);
+  EXPECT_EQ(guest.call(kClose, 255), 0);
+  EXPECT_EQ(guest.open("file"), file);
+}
+
 TEST(Sandbox, ARootThatIsNotThereIsAnError) {
   ProcessOptions options;
   options.root = "/nonexistent/folder";

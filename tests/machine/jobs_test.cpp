@@ -323,6 +323,29 @@ TEST(Fleet, AllSharesStartTheSameFile) {
   }
 }
 
+TEST(Jobs, OneThatHoardsDescriptorsStarvesItselfAlone) {
+  const ProgramFolder folder;
+  const Program program = program_at(folder.add("hoards", kHoardsPipes));
+  Options options = lanes(8, 4);
+  options.descriptors = 128;
+  std::vector<Job> jobs(30);
+  for (unsigned i = 0; i < jobs.size(); ++i) jobs[i].index = i;
+  const auto pipes = [&](Machine& machine) {
+    std::map<int, unsigned> counts;
+    for (const auto& [index, result] : run_all_jobs(machine, program, jobs)) ++counts[result.stop.exit_status];
+    return counts;
+  };
+  // 128 descriptors for four threads, two of each for the process itself.
+  auto machine = Machine::create(options);
+  EXPECT_EQ(pipes(*machine), (std::map<int, unsigned>{{15, 30}}));
+  // Lanes that are loaded are all there at the same time.
+  ASSERT_TRUE(machine->load_program(program).ok());
+  for (const Stop& stop : machine->run_all()) EXPECT_EQ(stop.exit_status, 8);
+  options.descriptors = 1;
+  auto least = Machine::create(options);
+  EXPECT_EQ(pipes(*least), (std::map<int, unsigned>{{8, 30}}));
+}
+
 TEST(Fleet, CancelIsForGood) {
   const ProgramFolder folder;
   auto fleet = Fleet::create(lanes(2), {0, 0});
