@@ -8,6 +8,7 @@
 #include "confine.h"
 #include "interrupt.h"
 #include "kvrm/machine.h"
+#include "kvrm/program_file.h"
 #include "options.h"
 #include "streams.h"
 
@@ -20,11 +21,13 @@ struct Side {
   std::string output, errors;
 };
 
-Result<Side> make_side(const Settings& settings, Engine engine, const std::string& input) {
+Result<Side> make_side(const Settings& settings, const ProgramFilePointer& file, Engine engine,
+                       const std::string& input) {
   Options options = settings.options;
   options.engine = engine;
   options.device = Device::kCpu;
   Program program = settings.program;
+  program.file = file;
   program.input = input;
   program.keep_output = true;
   program.strace = program.strace && engine == Engine::kInterpreter;  // both make the same calls
@@ -81,9 +84,11 @@ int run_check(const MachineArguments& arguments, const Settings& settings) {
   if (!step || *step == 0) return host_error("run: --check takes a number from 1, not '" + arguments.check + "'");
   const auto input = isatty(STDIN_FILENO) ? Result<std::string>("") : whole_stdin("--check");
   if (!input) return host_error("run: " + input.error().message);
-  auto interp = make_side(settings, Engine::kInterpreter, input.value());
+  auto file = ProgramFile::open(settings.program.path);
+  if (!file) return host_error(file.error().message);
+  auto interp = make_side(settings, *file, Engine::kInterpreter, input.value());
   if (!interp) return host_error(interp.error().message);
-  auto jit = make_side(settings, Engine::kJit, input.value());
+  auto jit = make_side(settings, *file, Engine::kJit, input.value());
   if (!jit) return host_error(jit.error().message);
   confine(arguments, settings, "cpu");
   const Interrupt interrupt(jit->machine);

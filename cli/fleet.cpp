@@ -1,12 +1,12 @@
 // kvrm fleet: one program over many inputs, or many programs.
 #include "kvrm/fleet.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <filesystem>
 #include <memory>
-#include <set>
-#include <system_error>
 
 #include "command_line.h"
 #include "commands.h"
@@ -14,8 +14,10 @@
 #include "endings.h"
 #include "inputs.h"
 #include "interrupt.h"
+#include "kvrm/program_file.h"
 #include "machine_options.h"
 #include "options.h"
+#include "outside_root.h"
 #include "progress.h"
 #include "ranks.h"
 #include "records.h"
@@ -43,6 +45,8 @@ struct Plan {
   JobLimits limits;
   std::vector<unsigned> devices;
   std::vector<Input> inputs;
+  ProgramFiles programs;
+  std::string stdout_dir;  // in full
 };
 
 Result<std::vector<unsigned>> parse_devices(const std::string& text) {
@@ -74,20 +78,48 @@ Result<JobLimits> limits_of(const FleetArguments& arguments, std::uint64_t instr
   return limits;
 }
 
+// The folder for the inputs' stdout, in full. The results and this folder must not lie where a guest can change them.
+Result<std::string> find_outputs(const FleetArguments& arguments, const std::string& root) {
+  if (arguments.out != "-") {
+    if (auto out = file_outside_root("--out", arguments.out, root); !out) return out.error();
+  }
+  if (arguments.stdout_dir.empty()) return std::string();
+  return folder_outside_root("--stdout-dir", arguments.stdout_dir, root);
+}
+
+// The programs are what their names mean now: a guest may change that.
+Result<void> open_programs(Plan& plan) {
+  Program& program = plan.settings.program;
+  if (!program.path.empty()) {
+    auto file = ProgramFile::open(program.path);
+    if (!file) return file.error();
+    program.file = std::move(*file);
+  }
+  for (const Input& input : plan.inputs) {
+    if (!input.program.empty()) plan.programs.remember(input.program);
+  }
+  return {};
+}
+
 Result<Plan> plan_of(const FleetArguments& arguments, const std::vector<std::string>& command) {
   auto settings = settings_of(arguments.machine, command);
   if (!settings) return settings.error();
   if (arguments.out.empty()) return Error{"where do the results go? (--out RESULTS.jsonl)"};
   const bool own_programs = !arguments.inputs.programs.empty();
   if (own_programs && !command.empty()) return Error{"--programs names the programs; no PROGRAM besides"};
-  auto inputs = list_inputs(arguments.inputs, settings->program.args);
+  const std::string& root = settings->program.root;
+  auto stdout_dir = find_outputs(arguments, root);
+  if (!stdout_dir) return stdout_dir.error();
+  auto inputs = list_inputs(arguments.inputs, settings->program.args, root);
   if (!inputs) return inputs.error();
   if (!own_programs && command.empty()) return Error{"which program? (kvrm fleet [OPTIONS] PROGRAM [ARGS...])"};
   auto devices = parse_devices(arguments.devices);
   if (!devices) return devices.error();
   auto limits = limits_of(arguments, settings->budget);
   if (!limits) return limits.error();
-  return Plan{std::move(*settings), *limits, std::move(*devices), std::move(*inputs)};
+  Plan plan{std::move(*settings), *limits, std::move(*devices), std::move(*inputs), {}, std::move(*stdout_dir)};
+  if (auto opened = open_programs(plan); !opened) return opened.error();
+  return plan;
 }
 
 // The inputs of this rank that have no record yet.
@@ -102,28 +134,34 @@ std::vector<std::uint64_t> left_to_do(std::size_t inputs, const std::vector<std:
   return left;
 }
 
-std::uint64_t file_size(const std::string& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  return error ? 0 : size;
+// Of which each holds a descriptor; the guests need some too.
+std::size_t most_programs() {
+  constexpr std::size_t kFewest = 64;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewest;
+  return std::max<std::size_t>(kFewest, limit.rlim_cur / 4);
 }
 
 // Makes jobs of the inputs and runs them, so many at a time that their bytes and programs fit in memory.
-Result<void> run_inputs(Fleet& fleet, const Plan& plan, const std::vector<std::uint64_t>& left, bool output_in_file,
+Result<void> run_inputs(Fleet& fleet, Plan& plan, const std::vector<std::uint64_t>& left, bool output_in_file,
                         const Ranks::Put& put) {
   constexpr std::size_t kMostJobs = std::size_t{1} << 20;
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+  ProgramFiles& programs = plan.programs;
+  const std::size_t most = most_programs();
   const auto give = [&](const JobResult& result) {
     put(make_record(result, plan.inputs[result.index], output_in_file));
   };
   for (std::size_t at = 0; at < left.size() && !fleet.cancelled();) {
     std::vector<Job> jobs;
-    std::set<std::string> programs;
-    for (std::uint64_t bytes = 0; at < left.size() && jobs.size() < kMostJobs && bytes < kMostBytes; ++at) {
-      auto job = make_job(plan.inputs[left[at]], left[at]);
+    programs.let_go();
+    const auto is_full = [&](std::uint64_t bytes) {
+      return jobs.size() >= kMostJobs || bytes + programs.bytes() >= kMostBytes || programs.count() >= most;
+    };
+    for (std::uint64_t bytes = 0; at < left.size() && !is_full(bytes); ++at) {
+      auto job = make_job(plan.inputs[left[at]], left[at], programs);
       if (job) {
         bytes += job->input ? job->input->size() : 0;
-        if (programs.insert(job->program).second) bytes += file_size(job->program);
         jobs.push_back(std::move(*job));
       } else {
         JobResult failed;
@@ -141,14 +179,14 @@ Result<void> run_inputs(Fleet& fleet, const Plan& plan, const std::vector<std::u
   return {};
 }
 
-int run_fleet(Fleet& fleet, const FleetArguments& arguments, const Plan& plan, const std::vector<std::uint64_t>& left,
+int run_fleet(Fleet& fleet, const FleetArguments& arguments, Plan& plan, const std::vector<std::uint64_t>& left,
               ResultsFile* results, std::uint64_t done_before, Ranks& ranks) {
   Endings endings;
   Result<void> worked, written;
   std::atomic<std::uint64_t> records = 0;
   const auto write = [&](Record&& record) {
     if (!written) return;
-    written = results->write(record);
+    written = results->write(record, [&] { return fleet.cancelled(); });
     if (!written) return fleet.cancel();
     endings.add(record.ending);
     ++records;
@@ -167,7 +205,7 @@ int run_fleet(Fleet& fleet, const FleetArguments& arguments, const Plan& plan, c
         write);
   }
   if (!worked) return host_error("fleet: " + worked.error().message);
-  if (!written) {
+  if (!written && !results->gave_up()) {
     return results->reader_is_gone() ? 128 + SIGPIPE : host_error("fleet: " + written.error().message);
   }
   const bool interrupted = fleet.cancelled();
@@ -188,8 +226,7 @@ int run_fleet(Fleet& fleet, const FleetArguments& arguments, const Plan& plan, c
 
 Result<ResultsFile> open_results(const FleetArguments& arguments, const Plan& plan) {
   const auto header = ResultsHeader::make(plan.settings, plan.limits, plan.inputs);
-  if (!header) return header.error();
-  return ResultsFile::open(arguments.out, arguments.stdout_dir, plan.inputs, header.value(), arguments.resume);
+  return ResultsFile::open(arguments.out, plan.stdout_dir, plan.inputs, header, arguments.resume);
 }
 
 // What is opened while guests run.

@@ -7,6 +7,7 @@
 
 #include "kvrm/jobs.h"
 #include "kvrm/result.h"
+#include "program_files.h"
 
 namespace kvrm::cli {
 
@@ -28,9 +29,14 @@ struct Input {
 // Whether the list is read from stdin ("-") or a pipe: only one process can.
 bool comes_once(const InputArguments& arguments);
 
-// Exactly one of the four must be given. `args`: the fleet's own arguments, which come first.
-Result<std::vector<Input>> list_inputs(const InputArguments& arguments, const std::vector<std::string>& args);
+// Exactly one of the four must be given. `args`: the fleet's own arguments, which come first. Files that are read later
+// must not lie below the root.
+Result<std::vector<Input>> list_inputs(const InputArguments& arguments, const std::vector<std::string>& args,
+                                       const std::string& root);
 
-Result<Job> make_job(const Input& input, std::uint64_t index);
+// All of a regular file. A link is an error: the name was resolved before any guest ran.
+Result<std::string> read_input(const std::string& path);
+
+Result<Job> make_job(const Input& input, std::uint64_t index, ProgramFiles& programs);
 
 }  // namespace kvrm::cli

@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
   // A reader that goes away is the guest's business: it gets EPIPE and its own SIGPIPE.
   std::signal(SIGPIPE, SIG_IGN);
   if (!kvrm::cli::occupy_closed_streams()) return kvrm::cli::kHostError;
+  kvrm::cli::raise_descriptor_limit();
   const int status = kvrm::cli::finish_output(kvrm::cli::parse_and_run(argc, argv));
   std::fflush(nullptr);
   std::_Exit(status);  // a compiler may still be at work for a program that has ended: nobody waits for it

@@ -1,10 +1,13 @@
 // The module kvrm-mpi.so: ranks over MPI. Only the main thread talks to MPI; the work has a thread of its own.
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,7 +19,26 @@
 namespace kvrm::cli {
 namespace {
 
-constexpr int kRecord = 1, kEnd = 2;  // message tags
+constexpr int kRecord = 1, kEnd = 2, kPart = 3;  // message tags; a record's last part is kRecord
+
+// MPI counts in ints: what is longer goes in parts. The environment may make them small, to test that.
+std::size_t most_bytes() {
+  constexpr std::size_t kMost = std::size_t{1} << 30;
+  const char* text = std::getenv("KVRM_MPI_PART");
+  const std::size_t asked = text ? std::strtoull(text, nullptr, 10) : 0;
+  return asked != 0 ? std::min(asked, kMost) : kMost;
+}
+
+// Calls part(where it begins, how much it is) for all of them; at least one.
+template <class Part>
+void in_parts(std::size_t size, std::size_t most, const Part& part) {
+  std::size_t at = 0;
+  do {
+    const std::size_t count = std::min(size - at, most);
+    part(at, count);
+    at += count;
+  } while (at < size);
+}
 
 void put_text(std::string& message, const std::string& text) {
   const std::uint64_t size = text.size();
@@ -81,7 +103,10 @@ class Queue {
 };
 
 void send(const std::string& message, int tag) {
-  MPI_Send(message.data(), static_cast<int>(message.size()), MPI_CHAR, 0, tag, MPI_COMM_WORLD);
+  in_parts(message.size(), most_bytes(), [&](std::size_t at, std::size_t count) {
+    const int part_tag = at + count == message.size() ? tag : kPart;
+    MPI_Send(message.data() + at, static_cast<int>(count), MPI_CHAR, 0, part_tag, MPI_COMM_WORLD);
+  });
 }
 
 void send_records(const std::function<void(const Ranks::Put&)>& work) {
@@ -96,6 +121,7 @@ void send_records(const std::function<void(const Ranks::Put&)>& work) {
 }
 
 void receive_records(unsigned others, const Ranks::Put& write) {
+  std::map<int, std::string> begun;  // by rank: the parts of a record that is not complete; MPI keeps their order
   while (others != 0) {
     MPI_Status status;
     int there = 0, size = 0;
@@ -106,13 +132,12 @@ void receive_records(unsigned others, const Ranks::Put& write) {
       continue;
     }
     MPI_Get_count(&status, MPI_CHAR, &size);
-    std::string message(static_cast<std::size_t>(size), '\0');
-    MPI_Recv(message.data(), size, MPI_CHAR, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (status.MPI_TAG == kEnd) {
-      --others;
-    } else {
-      write(unpack(message));
-    }
+    std::string& message = begun[status.MPI_SOURCE];
+    const std::size_t at = message.size();
+    message.resize(at + static_cast<std::size_t>(size));
+    MPI_Recv(message.data() + at, size, MPI_CHAR, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (status.MPI_TAG == kEnd) --others;
+    if (status.MPI_TAG == kRecord) write(unpack(std::exchange(message, {})));
   }
 }
 
@@ -139,7 +164,10 @@ class MpiRanks final : public Ranks {
     std::uint64_t size = list.size();
     MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     list.resize(size);
-    MPI_Bcast(list.data(), static_cast<int>(size), MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    const std::size_t most = std::max<std::size_t>(most_bytes() / sizeof(std::uint64_t), 1);
+    in_parts(size, most, [&](std::size_t at, std::size_t count) {
+      MPI_Bcast(list.data() + at, static_cast<int>(count), MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    });
   }
 
   void collect(const std::function<void(const Put&)>& work, const Put& write) override {

@@ -1,6 +1,8 @@
 #include "records.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,13 +10,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "base64.h"
 #include "endings.h"
-#include "kvrm/inspect.h"
 #include "results_header.h"
 #include "streams.h"
 
@@ -48,12 +50,36 @@ bool is_record(const ordered_json& json) {
          json["name"].is_string();
 }
 
-Result<void> write_file(const std::string& path, const std::string& bytes) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return system_error(path);
+// Under a name of its own first: whatever has the file's name now (a link, a pipe) is replaced, not opened, and a file
+// that is there is whole.
+Result<void> write_file(const std::filesystem::path& path, const std::string& bytes) {
+  const std::string part = path.parent_path() / ("." + path.filename().string() + ".part");
+  (void)::unlink(part.c_str());  // of a run that was killed
+  const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (fd < 0) return system_error(part);
   int error = write_all(fd, bytes);
   if (::close(fd) != 0 && error == 0) error = errno;
-  return error == 0 ? Result<void>() : system_error(path, error);
+  if (error == 0 && ::rename(part.c_str(), path.c_str()) == 0) return {};
+  if (error == 0) error = errno;
+  (void)::unlink(part.c_str());
+  return system_error(path.string(), error);
+}
+
+// To a pipe, in pieces that it takes at once when it is ready. A reader that takes nothing must not keep an interrupted
+// fleet from ending. 0 or an errno.
+int write_stream(int fd, std::string_view bytes, const std::function<bool()>& interrupted) {
+  constexpr int kPatienceMs = 1000;
+  while (!bytes.empty()) {
+    pollfd one{fd, POLLOUT, 0};
+    const int ready = ::poll(&one, 1, kPatienceMs);
+    if (ready < 0 && errno != EINTR) return errno;
+    if (ready == 0 && interrupted()) return ECANCELED;
+    if (ready <= 0) continue;
+    const std::string_view piece = bytes.substr(0, PIPE_BUF);
+    if (const int error = write_all(fd, piece)) return error;
+    bytes.remove_prefix(piece.size());
+  }
+  return 0;
 }
 
 }  // namespace
@@ -91,7 +117,8 @@ ResultsFile::ResultsFile(ResultsFile&& other) noexcept
       stdout_dir_(std::move(other.stdout_dir_)),
       header_(std::move(other.header_)),
       done_(std::move(other.done_)),
-      reader_is_gone_(other.reader_is_gone_) {}
+      is_stream_(other.is_stream_),
+      error_(other.error_) {}
 
 ResultsFile::~ResultsFile() {
   if (fd_ >= 0) ::close(fd_);
@@ -128,6 +155,7 @@ Result<ResultsFile> ResultsFile::open(const std::string& path, const std::string
 
 // Not for reading too: a pipe opened so would never lose its last reader.
 Result<void> ResultsFile::open_stream() {
+  is_stream_ = true;
   const bool is_stdout = path_ == "-";
   if (is_stdout) path_ = "stdout";
   fd_ = is_stdout ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -135,10 +163,10 @@ Result<void> ResultsFile::open_stream() {
 }
 
 Result<void> ResultsFile::read_earlier(const std::vector<Input>& inputs, const ResultsHeader& header) {
-  auto bytes = read_file(path_);
+  auto bytes = read_all(fd_, std::numeric_limits<std::uint64_t>::max(), path_);
   if (!bytes) return bytes.error();
   std::vector<bool> seen(inputs.size());
-  const char* const begin = reinterpret_cast<const char*>(bytes->data());
+  const char* const begin = bytes->data();
   const char* const end = begin + bytes->size();
   const char* at = begin;
   bool has_header = false;
@@ -173,15 +201,15 @@ Result<void> ResultsFile::read_earlier(const std::vector<Input>& inputs, const R
   return {};
 }
 
-Result<void> ResultsFile::write(const Record& record) {
+Result<void> ResultsFile::write(const Record& record, const std::function<bool()>& interrupted) {
   if (!stdout_dir_.empty()) {
     const auto path = std::filesystem::path(stdout_dir_) / output_name(record.index);
-    if (auto written = write_file(path.string(), record.output); !written) return written;
+    if (auto written = write_file(path, record.output); !written) return written;
   }
   // The header and its record in one piece: a file is empty, or says what it belongs to.
-  const int error = write_all(fd_, std::exchange(header_, {}) + record.line);
-  reader_is_gone_ = error == EPIPE;
-  return error == 0 ? Result<void>() : system_error(path_, error);
+  const std::string text = std::exchange(header_, {}) + record.line;
+  error_ = is_stream_ ? write_stream(fd_, text, interrupted) : write_all(fd_, text);
+  return error_ == 0 ? Result<void>() : system_error(path_, error_);
 }
 
 }  // namespace kvrm::cli

@@ -2,7 +2,9 @@
 // every finished record.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,8 +40,10 @@ class ResultsFile {
   ~ResultsFile();
 
   const std::vector<std::uint64_t>& done() const { return done_; }  // indices of the earlier run's records
-  Result<void> write(const Record& record);
-  bool reader_is_gone() const { return reader_is_gone_; }  // why write() failed: nobody reads the pipe any more
+  // `interrupted`: asked when a pipe's reader takes nothing for a while; then write() gives up.
+  Result<void> write(const Record& record, const std::function<bool()>& interrupted);
+  bool reader_is_gone() const { return error_ == EPIPE; }  // why write() failed: nobody reads the pipe any more
+  bool gave_up() const { return error_ == ECANCELED; }
 
  private:
   ResultsFile() = default;
@@ -50,7 +54,8 @@ class ResultsFile {
   std::string path_, stdout_dir_;
   std::string header_;  // still to be written, before the first record
   std::vector<std::uint64_t> done_;
-  bool reader_is_gone_ = false;
+  bool is_stream_ = false;
+  int error_ = 0;  // of the last write to the results
 };
 
 }  // namespace kvrm::cli

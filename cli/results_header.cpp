@@ -7,6 +7,7 @@
 #include <span>
 
 #include "kvrm/inspect.h"
+#include "kvrm/program_file.h"
 
 namespace kvrm::cli {
 namespace {
@@ -36,21 +37,31 @@ class Hash {
   std::uint64_t hash_ = 0xcbf29ce484222325;
 };
 
-Result<std::string> file_hash(const std::string& path) {
+std::string hash_of(std::span<const std::uint8_t> bytes) {
+  Hash hash;
+  hash.add(bytes);
+  return hash.text();
+}
+
+Result<std::string> hash_of(Result<std::string> text) {
+  if (!text) return text;
+  return hash_of({reinterpret_cast<const std::uint8_t*>(text->data()), text->size()});
+}
+
+// A program's name may be a link.
+Result<std::string> program_hash(const std::string& path) {
   auto bytes = read_file(path);
   if (!bytes) return bytes.error();
-  Hash hash;
-  hash.add(*bytes);
-  return hash.text();
+  return hash_of(*bytes);
 }
 
 std::string inputs_hash(const std::vector<Input>& inputs) {
   Hash hash;
   std::map<std::string, std::string> known;  // files that several inputs may name
-  const auto add_file = [&](const std::string& path) {
+  const auto add_file = [&](const std::string& path, bool is_program) {
     auto [found, is_new] = known.try_emplace(path);
     if (is_new) {
-      auto contents = file_hash(path);
+      auto contents = is_program ? program_hash(path) : hash_of(read_input(path));
       // The input's record will say why it cannot be read.
       found->second = contents ? *contents : "unreadable";
     }
@@ -61,8 +72,8 @@ std::string inputs_hash(const std::vector<Input>& inputs) {
     hash.add(std::uint64_t{input.args.size()});
     for (const std::string& argument : input.args) hash.add(argument);
     hash.add(input.stdin_text);
-    if (!input.program.empty()) add_file(input.program);
-    if (!input.stdin_file.empty()) add_file(input.stdin_file);
+    if (!input.program.empty()) add_file(input.program, true);
+    if (!input.stdin_file.empty()) add_file(input.stdin_file, false);
   }
   return hash.text();
 }
@@ -73,17 +84,14 @@ std::string as_text(const ordered_json& value) {
 
 }  // namespace
 
-Result<ResultsHeader> ResultsHeader::make(const Settings& settings, const JobLimits& limits,
-                                          const std::vector<Input>& inputs) {
+ResultsHeader ResultsHeader::make(const Settings& settings, const JobLimits& limits, const std::vector<Input>& inputs) {
   const Program& program = settings.program;
   ResultsHeader header;
   header.json_ = {{kMark, kVersion}};
   ordered_json& json = header.json_;
-  if (!program.path.empty()) {
-    auto contents = file_hash(program.path);
-    if (!contents) return contents.error();
+  if (program.file) {
     json["program"] = program.path;
-    json["program_hash"] = *contents;
+    json["program_hash"] = hash_of(program.file->bytes());
   }
   json["arguments"] = program.args;
   json["inputs"] = inputs.size();

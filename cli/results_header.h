@@ -7,17 +7,14 @@
 
 #include "inputs.h"
 #include "kvrm/jobs.h"
-#include "kvrm/result.h"
 #include "machine_options.h"
 
 namespace kvrm::cli {
 
 class ResultsHeader {
  public:
-  // Reads the programs and the inputs' files: what counts is what is in them, not how they are called. The error: the
-  // fleet's program cannot be read.
-  static Result<ResultsHeader> make(const Settings& settings, const JobLimits& limits,
-                                    const std::vector<Input>& inputs);
+  // Reads the inputs' programs and files: what counts is what is in them, not how they are called.
+  static ResultsHeader make(const Settings& settings, const JobLimits& limits, const std::vector<Input>& inputs);
 
   // Whether a line is a header; records are not.
   static bool is_header(const nlohmann::ordered_json& line);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -41,6 +42,13 @@ bool occupy_closed_streams() {
     if (::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) != descriptor) return false;
   }
   return true;
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)!::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 bool was_closed(int descriptor) { return closed.at(static_cast<std::size_t>(descriptor)); }

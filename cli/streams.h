@@ -17,6 +17,8 @@ namespace kvrm::cli {
 // still cannot be used: reading or writing them fails with EBADF. Once, before anything else is opened. False if there
 // is no /dev/null.
 bool occupy_closed_streams();
+// Raises the soft limit on open descriptors to the hard one, where that is allowed: guests share them.
+void raise_descriptor_limit();
 // Whether a descriptor was closed when kvrm was started.
 bool was_closed(int descriptor);
 

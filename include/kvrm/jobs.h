@@ -19,6 +19,7 @@ struct Job {
   std::string program;            // the ELF file on the host; empty: the batch's
   std::vector<std::string> args;  // argv[1] and on
   std::shared_ptr<const std::string> input;  // all of stdin; null: nothing. Jobs may share it
+  ProgramFilePointer file = {};              // the file of `program`, read before; null: it is opened by name
 };
 
 struct JobResult {

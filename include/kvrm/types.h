@@ -25,6 +25,8 @@ KVRM_API const char* to_string(Dispatch dispatch);
 
 struct Weights;  // models.h
 using WeightsPointer = std::shared_ptr<const Weights>;
+class ProgramFile;  // program_file.h
+using ProgramFilePointer = std::shared_ptr<const ProgramFile>;
 
 struct Options {
   Device device = Device::kAuto;
@@ -47,6 +49,10 @@ struct Options {
   bool abandon_compilers = false;
   unsigned threads = 0;  // CPU device: host threads for its lanes; 0: all there are
   unsigned device_ordinal = 0;  // which GPU, as its driver counts them
+  // Host descriptors that all guests of the machine may hold together; 0: what the process may open when the machine is
+  // made (the soft RLIMIT_NOFILE, which the library leaves as it is), less some for the machine. Guests that run at the
+  // same time get equal parts, between 16 and 1024 each; one that opens more gets EMFILE.
+  unsigned descriptors = 0;
   Dispatch dispatch = Dispatch::kTable;
   WeightsPointer weights = {};  // of the dispatch network; null: those that come with the library
   bool unverified = false;  // kNeural: take weights without a passed verification; the statistics say so
@@ -58,7 +64,8 @@ struct Options {
 // A Linux program and its surroundings.
 struct Program {
   std::string path;  // the ELF file on the host
-  std::vector<std::string> args;  // argv[1] and on; argv[0] is path
+  ProgramFilePointer file = {};  // that file, read before; null: each load and each batch of jobs opens it by name
+  std::vector<std::string> args = {};  // argv[1] and on; argv[0] is path
   std::vector<std::string> env;  // "K=V"
   std::string root;  // the one host folder the guest may see; empty: none
   Clock clock = Clock::kVirtual;

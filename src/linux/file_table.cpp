@@ -12,6 +12,15 @@ namespace kvrm::linux_abi {
 
 OpenFile::~OpenFile() {
   if (!borrowed && host_fd >= 0) ::close(host_fd);
+  if (open_files) --*open_files;
+}
+
+std::shared_ptr<OpenFile> FileTable::make(int host_fd) {
+  auto file = std::make_shared<OpenFile>();
+  file->host_fd = host_fd;
+  file->open_files = open_files_;
+  ++*open_files_;
+  return file;
 }
 
 std::shared_ptr<OpenFile> FileTable::get(u64 fd) const {

@@ -27,6 +27,7 @@ struct OpenFile {
   bool path_only = false;    // O_PATH
   u32 flags = 0;             // the guest's: access mode and status flags as F_GETFL shows them
   MemoryPipe memory;         // kMemory
+  std::shared_ptr<u64> open_files;  // counts this one, if its host descriptor is the guest's
 
   OpenFile() = default;
   OpenFile(const OpenFile&) = delete;
@@ -48,6 +49,12 @@ class FileTable {
     bool close_on_exec = false;
   };
 
+  // Whether the guest may hold so many more of the host's descriptors.
+  bool may_open(u64 count) const { return *open_files_ + count <= most_open_; }
+  void set_most_open(u64 most) { most_open_ = most; }
+  // A file around a host descriptor, which it owns and counts.
+  std::shared_ptr<OpenFile> make(int host_fd);
+
   // Null when there is none.
   std::shared_ptr<OpenFile> get(u64 fd) const;
   Entry* entry(u64 fd);
@@ -61,6 +68,8 @@ class FileTable {
  private:
   std::vector<Entry> entries_;
   u64 limit_ = kMaxFiles;
+  std::shared_ptr<u64> open_files_ = std::make_shared<u64>(0);
+  u64 most_open_ = ~u64{0};
 };
 
 // Wraps one of the host's standard descriptors; null if it is closed.

@@ -42,7 +42,7 @@ struct Kernel : LaneProcess {
   SignalState signals;
   std::array<Timer, kTimers> timers;
   HostFd cwd;            // only with a root
-  HostFd exe;            // the program's own file, read only
+  ExePointer exe;        // the program's own file
   std::string exe_name;  // what /proc/self/exe says
   // The standard files as they were at the start; a lane may speak for those the guest still has.
   std::array<std::shared_ptr<OpenFile>, 3> standard_files;

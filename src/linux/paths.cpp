@@ -97,7 +97,7 @@ int open_provided(const Kernel& kernel, const memory::GuestMemory& memory, Provi
       if (!kernel.exe) return -ENOENT;
       if (writes) return -ETXTBSY;
       // A new description, so that the guest's position is its own.
-      return host(host_name(kernel.exe.get()).c_str());
+      return host(host_name(kernel.exe->file.get()).c_str());
     default: return -ENOENT;
   }
 }

@@ -1,9 +1,6 @@
 #include "linux/process.h"
 
 #include <asm/termbits.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -55,17 +52,14 @@ Result<void> open_folders(Kernel& kernel) {
   return {};
 }
 
-// The program's file is opened once, now: later its name could be made to mean another file.
+// The program's file is opened once, now or before: later its name could be made to mean another file.
 void open_program(Kernel& kernel) {
-  if (kernel.options.exe_path.empty()) return;
-  kernel.exe = HostFd(::open(kernel.options.exe_path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const auto& options = kernel.options;
+  if (options.exe_path.empty()) return;
+  kernel.exe = options.exe ? options.exe : open_exe_file(options.exe_path);
   if (!kernel.exe) return;
-  if (auto inside = kernel.sandbox.path_of(kernel.exe.get())) {
-    kernel.exe_name = *inside;
-    return;
-  }
-  char full[PATH_MAX];
-  kernel.exe_name = ::realpath(kernel.options.exe_path.c_str(), full) ? full : kernel.options.exe_path;
+  const std::string& full = kernel.exe->name;
+  kernel.exe_name = kernel.sandbox.path_of(full).value_or(full.empty() ? options.exe_path : full);
 }
 
 // A process that ends says what may have led to it.
@@ -154,6 +148,7 @@ Result<Process> Process::create(ProcessOptions options) try {
   auto kernel = std::make_unique<Kernel>(std::move(options));
   if (auto opened = open_folders(*kernel); !opened) return opened.error();
   open_program(*kernel);
+  kernel->files.set_most_open(kernel->options.most_files);
   const auto& given = kernel->options;
   const std::array<std::shared_ptr<OpenFile>, 3> standard = {
       given.input ? make_memory_input(given.input) : borrow_host_file(given.stdin_fd),

@@ -14,6 +14,7 @@
 #include "base/types.h"
 #include "kvrm/result.h"
 #include "linux/elf.h"
+#include "linux/exe_file.h"
 #include "linux/lane_process.h"
 #include "linux/memory_pipe.h"
 #include "memory/guest_memory.h"
@@ -27,6 +28,8 @@ struct ProcessOptions {
   std::vector<std::string> env;
   // The program's host path. The guest may open it (read only), and /proc/self/exe names it. May be empty.
   std::string exe_path;
+  // The file behind that name, opened before. Null: it is opened by name, once, when the process is made.
+  ExePointer exe;
   // The folder the guest sees as "/", read-write. Without one it sees no file but the program and a few
   // devices (/dev/null, /dev/zero, /dev/full, /dev/urandom, /dev/random, /proc/self/maps).
   std::optional<std::string> root;
@@ -39,6 +42,7 @@ struct ProcessOptions {
   // and stderr. The guest sees pipes; their other end takes everything at once and never goes away.
   std::shared_ptr<const std::string> input;
   OutputSink output, errors;
+  u64 most_files = ~u64{0};  // host descriptors the guest may hold besides the standard three; more are EMFILE
   // Looked at while a call waits for the host (a terminal, a pipe). The process then answers kCancelled.
   // set_cancel() may change it later.
   const std::atomic<bool>* cancel = nullptr;

@@ -7,53 +7,95 @@
 #include <sys/vfs.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 namespace kvrm::linux_abi {
 namespace {
 
-// File systems that are windows into the host's kernel. /proc/self/mem is a plain file, so refusing
-// magic links is not enough when a root contains them.
-constexpr std::array<u64, 14> kKernelFileSystems = {
-    0x9fa0,      // proc
-    0x62656572,  // sysfs
-    0x64626720,  // debugfs
-    0x74726163,  // tracefs
-    0x73636673,  // securityfs
-    0x27e0eb,    // cgroup
-    0x63677270,  // cgroup2
-    0x62656570,  // configfs
-    0xde5e81e4,  // efivarfs
-    0xcafe4a11,  // bpf
-    0x1cd1,      // devpts
-    0x19800202,  // mqueue
-    0x42494e4d,  // binfmt_misc
-    0xf97cff8c,  // selinux
+// /proc/self/mem is a regular file, so refusing magic links is not enough when a root contains such file systems.
+// devtmpfs counts as tmpfs; its devices are refused.
+constexpr u64 kFileSystems[] = {
+    0xef53,  // ext2, ext3, ext4
+    0x58465342,  // xfs
+    0x9123683e,  // btrfs
+    0xca451a4e,  // bcachefs
+    0x2fc12fc1,  // zfs
+    0xf2f52010,  // f2fs
+    0x3153464a,  // jfs
+    0x52654973,  // reiserfs
+    0x3434,  // nilfs
+    0x01021994,  // tmpfs
+    0x858458f6,  // ramfs
+    0x794c7630,  // overlayfs
+    0x61756673,  // aufs
+    0xf15f,  // ecryptfs
+    0x65735546,  // fuse, virtiofs
+    0x01021997,  // 9p
+    0x786f4256,  // vboxsf
+    0x6969,  // nfs
+    0x517b,  // smb
+    0xff534d42,  // cifs
+    0xfe534d42,  // smb2
+    0x5346414f,  // afs
+    0x6b414653,  // kafs
+    0x00c36400,  // ceph
+    0x0bd00bd0,  // lustre
+    0x19830326,  // beegfs
+    0x47504653,  // gpfs
+    0x01161970,  // gfs2
+    0x7461636f,  // ocfs2
+    0x4d44,  // vfat
+    0x2011bab0,  // exfat
+    0x5346544e,  // ntfs
+    0x7366746e,  // ntfs3
+    0x482b,  // hfs+
+    0x9660,  // iso9660
+    0x15013346,  // udf
+    0x73717368,  // squashfs
+    0xe0f5e1e2,  // erofs
 };
 
-bool is_kernel_file_system(int fd) {
+// 0 if the host does not say.
+u64 file_system_of(int fd) {
   struct statfs info{};
-  if (::fstatfs(fd, &info) != 0) return true;
-  const u64 type = u64(info.f_type) & 0xffffffff;
-  return std::find(kKernelFileSystems.begin(), kKernelFileSystems.end(), type) != kKernelFileSystems.end();
+  return ::fstatfs(fd, &info) == 0 ? u64(info.f_type) & 0xffffffff : 0;
 }
 
 // 0, or why the guest may not use what it opened.
 int refusal(int fd, bool for_use) {
-  if (is_kernel_file_system(fd)) return -EACCES;
-  struct stat info{};
-  if (::fstat(fd, &info) != 0) return -errno;
-  if (for_use && (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode))) return -EACCES;
-  return 0;
+  if (!holds_plain_files(file_system_of(fd))) return -EACCES;
+  return for_use && is_device(fd) ? -EACCES : 0;
 }
 
 }  // namespace
 
+bool holds_plain_files(u64 file_system) {
+  return std::find(std::begin(kFileSystems), std::end(kFileSystems), file_system) != std::end(kFileSystems);
+}
+
+bool is_device(int host_fd) {
+  struct stat info{};
+  return ::fstat(host_fd, &info) != 0 || S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode);
+}
+
+void drop_setid(int host_fd) {
+  struct stat info{};
+  if (::fstat(host_fd, &info) != 0 || !S_ISREG(info.st_mode) || (info.st_mode & (S_ISUID | S_ISGID)) == 0) return;
+  (void)!::chmod(host_name(host_fd).c_str(), info.st_mode & kGuestMode);
+}
+
 std::string host_name(int host_fd) { return "/proc/self/fd/" + std::to_string(host_fd); }
+
+std::string link_target(const std::string& link) {
+  char buffer[PATH_MAX];
+  const ssize_t size = ::readlink(link.c_str(), buffer, sizeof buffer);
+  return size > 0 && size < ssize_t(sizeof buffer) ? std::string(buffer, std::size_t(size)) : std::string();
+}
 
 std::string normal_path(const std::string& path) {
   std::vector<std::string> parts;
@@ -80,6 +122,11 @@ Result<Sandbox> Sandbox::create(const std::optional<std::string>& root) {
   if (!sandbox.root_) return Error{"cannot open the root folder " + *root + ": " + std::strerror(errno)};
   const HostFd probe(sandbox.lookup("/", O_PATH | O_CLOEXEC, 0));
   if (!probe) return Error{"this host has no openat2 (Linux 5.6 or newer is needed for a root folder)"};
+  if (const u64 type = file_system_of(probe.get()); !holds_plain_files(type)) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%#llx", type);
+    return Error{"the root folder " + *root + " is on a file system that guests may not use (type " + text + ")"};
+  }
   return sandbox;
 }
 
@@ -120,7 +167,7 @@ int Sandbox::open(const std::string& path, int flags, u32 mode, u32 umask) const
       return probe.get();
     }
   }
-  const u32 wanted = mode & 07777 & ~umask;
+  const u32 wanted = mode & kGuestMode & ~umask;
   const u64 how = u64(flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   HostFd fd(lookup(path, how, creates || temporary ? wanted : 0));
   if (!fd) return fd.get();
@@ -129,6 +176,7 @@ int Sandbox::open(const std::string& path, int flags, u32 mode, u32 umask) const
   struct stat info{};
   if ((!exists || temporary) && ::fstat(fd.get(), &info) == 0 && (info.st_mode & 07777) != wanted)
     (void)!::fchmod(fd.get(), wanted);
+  if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0) drop_setid(fd.get());
   return fd.release();
 }
 
@@ -149,19 +197,25 @@ int Sandbox::open_parent(const std::string& path, Place& place) const {
   return 0;
 }
 
+bool Sandbox::names_device(const Place& place) {
+  // Without a trailing slash, which would follow a link.
+  const std::string name = place.name.substr(0, place.name.find('/'));
+  struct stat info{};
+  if (::fstatat(place.folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return false;
+  return S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode);
+}
+
 std::optional<std::string> Sandbox::path_of(int host_fd) const {
+  return root_ ? path_of(link_target(host_name(host_fd))) : std::nullopt;
+}
+
+std::optional<std::string> Sandbox::path_of(const std::string& host_path) const {
   if (!root_) return std::nullopt;
-  const auto link = [](int fd) -> std::string {
-    char buffer[PATH_MAX];
-    const ssize_t size = ::readlink(host_name(fd).c_str(), buffer, sizeof buffer);
-    return size > 0 && size < ssize_t(sizeof buffer) ? std::string(buffer, std::size_t(size)) : std::string();
-  };
-  std::string root = link(root_.get());
-  const std::string full = link(host_fd);
-  if (root.empty() || full.empty() || full[0] != '/') return std::nullopt;
+  std::string root = link_target(host_name(root_.get()));
+  if (root.empty() || host_path.empty() || host_path[0] != '/') return std::nullopt;
   if (root == "/") root.clear();
-  if (full.compare(0, root.size(), root) != 0) return std::nullopt;
-  std::string rest = full.substr(root.size());
+  if (host_path.compare(0, root.size(), root) != 0) return std::nullopt;
+  std::string rest = host_path.substr(root.size());
   if (rest.empty()) return "/";
   if (rest[0] != '/') return std::nullopt;
   return rest;

@@ -23,8 +23,9 @@ class Sandbox {
 
   // A handle to the file itself, for asking about it (O_PATH).
   int open_path(const std::string& path, bool follow) const;
-  // Opens for use. Host flags; O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added. Devices and the kernel's own
-  // file systems (/proc, /sys: a way into the host) are refused with -EACCES. `umask` is the guest's.
+  // Opens for use. Host flags; O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added. Devices, and file
+  // systems that are not known to hold plain files (/proc, /sys: a way into the host), are refused with -EACCES.
+  // `umask` is the guest's. No file gets the setuid or setgid bit, and one opened for writing loses it.
   int open(const std::string& path, int flags, u32 mode, u32 umask) const;
   // The folder that holds the path's last component, and that component (it keeps a trailing slash). Calls
   // that change a name work on this pair; none of them follows a link in the last component.
@@ -34,9 +35,13 @@ class Sandbox {
     bool is_dots = false;  // ".", ".." or the root itself: names nothing that can be changed
   };
   int open_parent(const std::string& path, Place& place) const;
+  // Whether the place's name is that of a device, which no guest may rename, remove or link.
+  static bool names_device(const Place& place);
 
   // The guest path of an open folder; nullopt: it is not (or no longer) inside the root.
   std::optional<std::string> path_of(int host_fd) const;
+  // The same of a full host path without links.
+  std::optional<std::string> path_of(const std::string& host_path) const;
 
  private:
   int lookup(const std::string& path, u64 flags, u64 mode) const;
@@ -45,6 +50,17 @@ class Sandbox {
 
 // "/proc/self/fd/N": the host's own name for a descriptor, for the calls that have no f-variant.
 std::string host_name(int host_fd);
+// The mode bits a guest may set: setuid and setgid would lend a program the rights of whoever runs kvrm.
+inline constexpr u32 kGuestMode = 01777;
+bool is_device(int host_fd);
+// Whether a file system, by the type statfs gives, is known to hold plain files. All others may be windows into the
+// host's kernel.
+bool holds_plain_files(u64 file_system);
+// A file that a guest changes does not keep the setuid and setgid bits, whatever rights kvrm itself has.
+void drop_setid(int host_fd);
+
+// What a link of the host says; empty if it is none.
+std::string link_target(const std::string& link);
 
 // Folds ".", ".." and double slashes by text alone. For comparing with names the layer itself provides,
 // never for finding files.

@@ -50,6 +50,7 @@ i64 rename_names(Kernel& kernel, Call& call, u32 flags) {
   if (const i64 error = find_place(kernel, call, call.int_arg(0), call.a[1], from)) return error;
   if (const i64 error = find_place(kernel, call, call.int_arg(2), call.a[3], to)) return error;
   if (from.is_dots || to.is_dots) return -EBUSY;
+  if (Sandbox::names_device(from) || Sandbox::names_device(to)) return -EPERM;
   return result_of(
       ::syscall(SYS_renameat2, from.folder.get(), from.name.c_str(), to.folder.get(), to.name.c_str(), flags));
 }
@@ -89,7 +90,7 @@ i64 sys_mkdirat(Kernel& kernel, Call& call) {
   Sandbox::Place place;
   if (const i64 error = find_place(kernel, call, call.int_arg(0), call.a[1], place)) return error;
   if (place.is_dots) return -EEXIST;
-  const u32 mode = call.uint_arg(2) & 01777 & ~kernel.umask;
+  const u32 mode = call.uint_arg(2) & kGuestMode & ~kernel.umask;
   if (::mkdirat(place.folder.get(), place.name.c_str(), mode) != 0) return -errno;
   fix_mode(place, mode);
   return 0;
@@ -102,7 +103,7 @@ i64 sys_mknodat(Kernel& kernel, Call& call) {
   Sandbox::Place place;
   if (const i64 error = find_place(kernel, call, call.int_arg(0), call.a[1], place)) return error;
   if (place.is_dots) return -EEXIST;
-  const u32 mode = call.uint_arg(2) & 07777 & ~kernel.umask;
+  const u32 mode = call.uint_arg(2) & kGuestMode & ~kernel.umask;
   if (::mknodat(place.folder.get(), place.name.c_str(), type | mode, 0) != 0) return -errno;
   fix_mode(place, mode);
   return 0;
@@ -116,6 +117,7 @@ i64 sys_unlinkat(Kernel& kernel, Call& call) {
   const bool folder = flags != 0;
   if (place.is_dots && !folder) return -EISDIR;
   if (place.is_dots) return place.name[0] != '.' ? -EBUSY : place.name.substr(0, 2) == ".." ? -ENOTEMPTY : -EINVAL;
+  if (Sandbox::names_device(place)) return -EPERM;
   return result_of(::unlinkat(place.folder.get(), place.name.c_str(), folder ? AT_REMOVEDIR : 0));
 }
 
@@ -136,6 +138,7 @@ i64 sys_linkat(Kernel& kernel, Call& call) {
   if (const i64 error = read_path(kernel, call, call.int_arg(0), call.a[1], path)) return error;
   const HostFd file(kernel.sandbox.open_path(path, (flags & kAtSymlinkFollow) != 0));
   if (!file) return file.get();
+  if (is_device(file.get())) return -EPERM;
   Sandbox::Place place;
   if (const i64 error = find_place(kernel, call, call.int_arg(2), call.a[3], place)) return error;
   if (place.is_dots) return -EEXIST;

@@ -14,7 +14,7 @@ namespace {
 i64 result_of(long host_result) { return host_result < 0 ? -errno : i64(host_result); }
 
 // A file whose mode, owner or times the guest may change: only what lies below the root. The standard
-// files, the program and the devices belong to the host.
+// files, the program and all devices belong to the host.
 i64 find_own(Kernel& kernel, Call& call, i32 dirfd, u64 pointer, u32 flags, Target& target) {
   std::string path;
   bool itself = false;
@@ -27,18 +27,19 @@ i64 find_own(Kernel& kernel, Call& call, i32 dirfd, u64 pointer, u32 flags, Targ
   if (itself) {
     target.open = kernel.files.get(u32(dirfd));
     if (!target.open) return -EBADF;
-    return target.open->inside_root ? 0 : -EPERM;
+    return target.open->inside_root && !is_device(target.open->host_fd) ? 0 : -EPERM;
   }
   if (const i64 error = read_path(kernel, call, dirfd, pointer, path)) return error;
   if (provided_file(path) != Provided::kNone) return -EPERM;
   target.handle = HostFd(kernel.sandbox.open_path(path, !(flags & kAtSymlinkNofollow)));
-  if (target.handle) return 0;
+  if (target.handle) return is_device(target.handle.get()) ? -EPERM : 0;
   const int error = target.handle.get();
   return error == -ENOENT && names_program(kernel, path) ? -EPERM : error;
 }
 
 i64 change_mode(const Target& target, u32 mode) {
-  return result_of(::chmod(host_name(target.fd()).c_str(), mode & 07777));
+  if (mode & (S_ISUID | S_ISGID)) return -EPERM;
+  return result_of(::chmod(host_name(target.fd()).c_str(), mode & kGuestMode));
 }
 
 i64 change_owner(const Target& target, u32 uid, u32 gid) {
@@ -58,6 +59,7 @@ i64 sys_truncate(Kernel& kernel, Call& call) {
   if (::fstat(probe.get(), &info) != 0) return -errno;
   if (S_ISDIR(info.st_mode)) return -EISDIR;
   if (!S_ISREG(info.st_mode)) return -EINVAL;
+  drop_setid(probe.get());
   return result_of(::truncate(host_name(probe.get()).c_str(), off_t(call.a[1])));
 }
 

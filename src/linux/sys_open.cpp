@@ -26,8 +26,7 @@ OpenFile::Kind kind_of(int host_fd) {
 }
 
 i64 add_file(Kernel& kernel, int host_fd, OpenFile::Kind kind, bool inside_root, u32 flags) {
-  auto file = std::make_shared<OpenFile>();
-  file->host_fd = host_fd;
+  auto file = kernel.files.make(host_fd);
   file->kind = kind;
   file->inside_root = inside_root;
   file->path_only = (flags & kOpenPath) != 0;
@@ -99,6 +98,7 @@ i64 sys_openat(Kernel& kernel, Call& call) {
   std::string path;
   const u32 flags = call.uint_arg(2);
   if (const i64 error = read_path(kernel, call, call.int_arg(0), call.a[1], path)) return error;
+  if (!kernel.files.may_open(1)) return -EMFILE;
   const Provided which = provided_file(path);
   if (which != Provided::kNone) return open_ours(kernel, call.memory, which, flags);
   const i64 fd = open_in_root(kernel, path, flags, call.uint_arg(3));
@@ -135,6 +135,7 @@ i64 sys_dup3(Kernel& kernel, Call& call) {
 i64 sys_pipe2(Kernel& kernel, Call& call) {
   const u32 flags = call.uint_arg(1);
   if (flags & ~u32{kOpenCloexec | kOpenNonblock | kOpenDirect}) return -EINVAL;
+  if (!kernel.files.may_open(2)) return -EMFILE;
   int host[2];
   if (::pipe2(host, O_CLOEXEC | O_NONBLOCK) != 0) return -errno;
   HostFd read_end(host[0]), write_end(host[1]);

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "machine/descriptors.h"
 #include "machine/jobs.h"
 #include "machine/stops.h"
 
@@ -62,11 +63,13 @@ std::vector<Tier> tiers_of(const translator::Counts& counts, u64 instructions) {
 CpuBackend::CpuBackend(const Options& options, Dispatching dispatching,
                        std::shared_ptr<translator::Translator> translator)
     : memory_limit_(options.memory_limit),
+      descriptors_(descriptors_of(options)),
+      threads_(thread_count(options)),
       engine_(options.engine),
       dispatching_(std::move(dispatching)),
       translator_(std::move(translator)),
       common_(options.common_memory ? std::make_shared<memory::AddressSpace>(memory_limit_, true) : nullptr),
-      pool_(thread_count(options)),
+      pool_(threads_),
       lanes_(options.lanes) {}
 
 Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options, Dispatching dispatching) {
@@ -93,6 +96,7 @@ Result<void> CpuBackend::start(unsigned lane, const linux_abi::Program& program,
   auto& place = lanes_.at(lane);
   if (place) place->add_to(past_);
   place = new_lane();
+  options.most_files = descriptor_share(descriptors_, lanes_.size());
   return place->start(program, std::move(options));
 }
 
@@ -112,7 +116,9 @@ JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, JobTi
   KeptOutput output{{}, false, limits.max_output}, errors{{}, false, limits.max_output};
   const auto made = new_lane();
   CpuLane& lane = *made;
-  if (auto started = lane.start(job.program->image, job_options(job, output, errors)); !started) {
+  auto options = job_options(job, output, errors);
+  options.most_files = descriptor_share(descriptors_, threads_);
+  if (auto started = lane.start(job.program->image, std::move(options)); !started) {
     result.error = started.error().message;
     return result;
   }

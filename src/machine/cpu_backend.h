@@ -35,6 +35,8 @@ class CpuBackend final : public Backend {
   JobResult run_job(const LaneJob& job, const JobLimits& limits, JobTimer& timer, RunControl& control);
 
   const u64 memory_limit_;
+  const u64 descriptors_;  // of all guests together
+  const unsigned threads_;
   const Engine engine_;
   const Dispatching dispatching_;
   const std::shared_ptr<translator::Translator> translator_;  // null: the interpreter alone

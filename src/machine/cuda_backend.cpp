@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "machine/descriptors.h"
 #include "machine/jobs.h"
 #include "machine/stops.h"
 #include "machine/timed_jobs.h"
@@ -135,6 +136,7 @@ CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRoute
       job_regions_(regions_ ? std::make_unique<GpuRegions>(regions_->settings()) : nullptr),
       engine_(options.engine),
       memory_limit_(options.memory_limit),
+      descriptors_(descriptors_of(options)),
       common_(options.common_memory),
       spread_(options.spread_jobs),
       meet_(!turned_off("KVRM_MEET")),
@@ -186,6 +188,7 @@ memory::GuestMemory& CudaBackend::memory(unsigned number) {
 Result<void> CudaBackend::start(unsigned number, const linux_abi::Program& program, linux_abi::ProcessOptions options) {
   auto& place = lanes_.at(number);
   auto lane = std::make_unique<Lane>();
+  options.most_files = descriptor_share(descriptors_, lanes_.size());
   // Lanes are started one after the other, mostly with the same.
   const Lane* before = number > 0 ? lanes_[number - 1].get() : nullptr;
   if (before && before->program && before->program->image.file == program.file &&
@@ -434,6 +437,7 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
     auto options = job_options(jobs[number], kept[number].output, kept[number].errors);
     options.cancel = timed.cancel_of(number);
     options.memory_limit = memory_limit_;
+    options.most_files = descriptor_share(descriptors_, std::min<u64>(lanes_.size(), jobs.size()));
     return options;
   };
 

@@ -68,6 +68,7 @@ class CudaBackend final : public Backend {
   const std::unique_ptr<GpuRegions> regions_, job_regions_;  // of the two sets; null: the interpreter only
   const Engine engine_;
   const u64 memory_limit_;
+  const u64 descriptors_;  // of all guests together
   const bool common_;  // one memory for all lanes
   const bool spread_;  // jobs do not share a warp
   std::unique_ptr<memory::GuestMemory> common_memory_;  // as a lane's

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
 
+#include "kvrm/program_file.h"
+#include "machine/descriptors.h"
 #include "machine/statistics.h"
 
 namespace kvrm {
@@ -18,17 +21,37 @@ std::uint64_t share_of(std::uint64_t jobs, std::uint64_t machines, std::uint64_t
   return std::clamp<std::uint64_t>(std::max(lanes, even / kRounds), 1, std::max<std::uint64_t>(even, 1));
 }
 
+// The jobs with their own programs opened; empty if nothing has to be. A file that cannot be opened is left to the run,
+// which says so in the job's result.
+std::vector<Job> with_files(std::span<const Job> jobs) {
+  const auto lacks_file = [](const Job& job) { return !job.program.empty() && !job.file; };
+  if (std::none_of(jobs.begin(), jobs.end(), lacks_file)) return {};
+  std::vector<Job> opened(jobs.begin(), jobs.end());
+  std::map<std::string, ProgramFilePointer> files;
+  for (Job& job : opened) {
+    if (!lacks_file(job)) continue;
+    const auto [found, is_new] = files.try_emplace(job.program);
+    if (is_new) {
+      if (auto file = ProgramFile::open(job.program)) found->second = std::move(*file);
+    }
+    job.file = found->second;
+  }
+  return opened;
+}
+
 }  // namespace
 
 Result<Fleet> Fleet::create(const Options& options, const std::vector<unsigned>& ordinals) {
   if (ordinals.empty()) return Error{"a fleet needs at least one device"};
   Fleet fleet;
   fleet.lanes_ = options.lanes;
+  const auto count = static_cast<unsigned>(ordinals.size());
   for (const unsigned ordinal : ordinals) {
     Options own = options;
     own.device_ordinal = ordinal;
     const unsigned threads = options.threads != 0 ? options.threads : std::thread::hardware_concurrency();
-    own.threads = std::max(1u, threads / static_cast<unsigned>(ordinals.size()));
+    own.threads = std::max(1u, threads / count);
+    own.descriptors = static_cast<unsigned>(std::clamp<u64>(descriptors_of(options) / count, 1, ~0u));
     auto machine = Machine::create(own);
     if (!machine) return machine.error();
     fleet.machines_.push_back(std::move(*machine));
@@ -36,9 +59,18 @@ Result<Fleet> Fleet::create(const Options& options, const std::vector<unsigned>&
   return fleet;
 }
 
-Result<void> Fleet::run_jobs(const Program& program, std::span<const Job> jobs, const JobCallback& done,
+Result<void> Fleet::run_jobs(const Program& given, std::span<const Job> jobs, const JobCallback& done,
                              const JobLimits& limits) {
   if (auto checked = machines_.front().check_process(); !checked) return checked;
+  // Machines take several shares each: all of them start what the names mean now.
+  Program program = given;
+  if (!program.path.empty() && !program.file) {
+    auto file = ProgramFile::open(program.path);
+    if (!file) return file.error();
+    program.file = std::move(*file);
+  }
+  const std::vector<Job> opened = with_files(jobs);
+  if (!opened.empty()) jobs = opened;
   const auto begin = std::chrono::steady_clock::now();
   const std::uint64_t share = share_of(jobs.size(), machines_.size(), lanes_);
   std::atomic<std::uint64_t> next = 0;

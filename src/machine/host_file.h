@@ -16,6 +16,7 @@ class HostFile {
   static Result<HostFile> open(const std::string& path);
 
   u64 size() const { return size_; }
+  linux_abi::HostFd release() && { return std::move(file_); }
   // As many bytes as that, or an error.
   std::optional<Error> read(u8* to) const;
 

@@ -4,39 +4,25 @@
 
 #include <algorithm>
 #include <memory>
-#include <new>
-#include <optional>
 #include <utility>
 
 #include "linux/elf.h"
 #include "linux/host_io.h"
-#include "machine/host_file.h"
+#include "machine/program_file.h"
 
 namespace kvrm {
-namespace {
-
-Result<std::shared_ptr<const memory::Image>> read_image(const std::string& path) try {
-  auto file = HostFile::open(path);
-  if (!file) return file.error();
-  std::optional<Error> error;
-  auto image = std::make_shared<const memory::Image>(file->size(), [&](u8* to) { error = file->read(to); });
-  if (error) return *error;
-  return image;
-} catch (const std::bad_alloc&) {
-  return Error{path + ": the host has no memory left for the program"};
-}
-
-}  // namespace
 
 Result<JobProgram> load_job_program(const Program& program) {
-  auto image = read_image(program.path);
-  if (!image) return image.error();
-  auto elf = linux_abi::parse_elf(std::move(*image));
+  auto file = program.file ? Result(program.file) : ProgramFile::open(program.path);
+  if (!file) return file.error();
+  const ProgramFile::Parts& parts = (*file)->parts();
+  auto elf = linux_abi::parse_elf(parts.image);
   if (!elf) return Error{program.path + ": " + elf.error().message};
   JobProgram result{std::move(*elf), {}};
   linux_abi::ProcessOptions& options = result.options;
   options.env = program.env;
   options.exe_path = program.path;
+  options.exe = parts.exe;
   if (!program.root.empty()) options.root = program.root;
   options.clock = program.clock == Clock::kHost ? linux_abi::ClockSource::kHost : linux_abi::ClockSource::kVirtual;
   options.seed = program.seed;
@@ -79,21 +65,22 @@ linux_abi::ProcessOptions job_options(const LaneJob& job, KeptOutput& output, Ke
 
 Result<JobBatch> JobBatch::load(const Program& program, std::span<const Job> jobs, const JobCallback& failed) {
   JobBatch batch;
-  const auto load = [&](const std::string& path) -> const Result<JobProgram>& {
-    auto found = batch.programs_.find(path);
+  const auto load = [&](const std::string& path, const ProgramFilePointer& file) -> const Result<JobProgram>& {
+    auto found = batch.programs_.find({path, file.get()});
     if (found == batch.programs_.end()) {
       Program one = program;
       one.path = path;
-      found = batch.programs_.emplace(path, load_job_program(one)).first;
+      one.file = file;
+      found = batch.programs_.emplace(std::pair(path, file.get()), load_job_program(one)).first;
     }
     return found->second;
   };
   if (!program.path.empty()) {
-    if (const auto& own = load(program.path); !own) return own.error();
+    if (const auto& own = load(program.path, program.file); !own) return own.error();
   }
   batch.jobs_.reserve(jobs.size());
   for (const Job& job : jobs) {
-    const auto& loaded = load(job.program.empty() ? program.path : job.program);
+    const auto& loaded = job.program.empty() ? load(program.path, program.file) : load(job.program, job.file);
     if (loaded) {
       batch.jobs_.push_back({&job, &loaded.value()});
     } else {

@@ -44,7 +44,7 @@ class JobBatch {
   std::span<const LaneJob> jobs() const { return jobs_; }
 
  private:
-  std::map<std::string, Result<JobProgram>> programs_;
+  std::map<std::pair<std::string, const ProgramFile*>, Result<JobProgram>> programs_;
   std::vector<LaneJob> jobs_;
 };
 

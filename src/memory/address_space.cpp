@@ -148,7 +148,7 @@ bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
   for_each_entry(from, kept, [&](u64 address, u64&) { whole = whole && make_slot(address - from + to); });
   if (!whole) return false;
   make_room();
-  (void)areas_.move(from, from_size, to, to_size);
+  areas_.move(from, from_size, to, to_size);
   for_each_entry(from, kept, [&](u64 address, u64& entry) {
     if (entry & kPageCode) forget_code(entry);
     *make_slot(address - from + to) = entry;

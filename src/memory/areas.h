@@ -156,9 +156,10 @@ class Areas {
   }
 
   // The areas of one range replace those of another. A smaller target cuts the end off; a larger one makes the last
-  // area longer.
-  bool move(u64 from, u64 from_size, u64 to, u64 to_size) {
-    if (!may_move(from, from_size, to, to_size) || !has_room()) return false;
+  // area longer. Callers promise may_move() and has_room(): they move pages too, and cannot go back. A broken promise
+  // must not leave pages without areas, so it stops here, on every device.
+  void move(u64 from, u64 from_size, u64 to, u64 to_size) {
+    if (!may_move(from, from_size, to, to_size) || !has_room()) __builtin_trap();
     (void)cut_out(to, to_size);
     split_at(from);
     split_at(from + from_size);
@@ -177,7 +178,6 @@ class Areas {
     } else {
       rotate(place, first, kept_last);
     }
-    return true;
   }
 
  private:

@@ -552,7 +552,7 @@ bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
       drop(entry, page);
     }
   });
-  (void)space_->areas.move(from, from_size, to, to_size);
+  space_->areas.move(from, from_size, to, to_size);
   map_changed();
   return true;
 }

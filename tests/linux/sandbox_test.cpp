@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "guest.h"
+#include "linux/sandbox.h"
 
 namespace kvrm::linux_abi::test {
 namespace {
@@ -205,6 +206,111 @@ TEST_F(SandboxTest, TheProgramsFileCannotBeSwapped) {
   EXPECT_EQ(guest.open("x", kOpenCreate | kOpenWriteOnly), -ENOENT);
   EXPECT_EQ(guest.call(kReadlinkat, kCwd, guest.text("/proc/self/exe"), kScratch + 0x1000, 100),
             i64((outer_ / "root/prog").size()));
+}
+
+// A lane that started earlier may have replaced the program's name.
+TEST_F(SandboxTest, TheProgramIsTheFileThatWasLoaded) {
+  outer_.write("root/prog", "program");
+  ProcessOptions options;
+  options.root = outer_ / "root";
+  options.exe_path = outer_ / "root/prog";
+  options.exe = open_exe_file(options.exe_path);
+  std::filesystem::remove(outer_ / "root/prog");
+  std::filesystem::create_symlink(outer_ / "secret", outer_ / "root/prog");
+  Guest guest(options);
+  const i64 fd = guest.open("/proc/self/exe");
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(guest.call(kRead, u64(fd), kScratch, 100), 7);
+  EXPECT_EQ(guest.get_text(kScratch, 7), "program");
+  EXPECT_EQ(guest.call(kReadlinkat, kCwd, guest.text("/proc/self/exe"), kScratch + 0x1000, 100), 5);
+  EXPECT_EQ(guest.get_text(kScratch + 0x1000, 5), "/prog");
+}
+
+u32 mode_of(const std::string& path) {
+  struct stat info{};
+  EXPECT_EQ(::lstat(path.c_str(), &info), 0) << path;
+  return info.st_mode & 07777;
+}
+
+TEST_F(SandboxTest, NoFileGetsTheBitsThatLendRights) {
+  for (const u32 bits : {04000u, 02000u, 06000u}) {
+    EXPECT_EQ(guest_->call(kFchmodat, kCwd, path("file"), bits | 0755), -EPERM);
+    EXPECT_EQ(guest_->call(kFchmodat, kCwd, path("dir"), bits | 0755), -EPERM);
+    const i64 fd = guest_->open("file");
+    EXPECT_EQ(guest_->call(kFchmod, u64(fd), bits | 0755), -EPERM);
+    const std::string name = "new" + std::to_string(bits);
+    EXPECT_GE(guest_->open(name, kOpenCreate | kOpenWriteOnly, bits | 0755), 0);
+    EXPECT_EQ(mode_of(outer_ / ("root/" + name)) & 06000, 0u);
+    EXPECT_EQ(guest_->call(kMknodat, kCwd, path(name + "n"), S_IFREG | bits | 0755, 0), 0);
+    EXPECT_EQ(mode_of(outer_ / ("root/" + name + "n")) & 06000, 0u);
+    EXPECT_EQ(guest_->call(kMkdirat, kCwd, path(name + "d"), bits | 0755), 0);
+    EXPECT_EQ(mode_of(outer_ / ("root/" + name + "d")) & 06000, 0u);
+  }
+  EXPECT_EQ(guest_->call(kFchmodat, kCwd, path("dir"), 01755), 0);
+  EXPECT_EQ(mode_of(outer_ / "root/dir"), 01755u);
+}
+
+TEST_F(SandboxTest, AFileThatIsChangedLosesTheBitsThatLendRights) {
+  ASSERT_EQ(::chmod((outer_ / "root/file").c_str(), 06755), 0);
+  ASSERT_GE(guest_->open("file"), 0);
+  EXPECT_EQ(mode_of(outer_ / "root/file"), 06755u);
+  ASSERT_GE(guest_->open("file", kOpenWriteOnly), 0);
+  EXPECT_EQ(mode_of(outer_ / "root/file"), 0755u);
+  ASSERT_EQ(::chmod((outer_ / "root/file").c_str(), 04755), 0);
+  ASSERT_EQ(guest_->call(45, path("file"), 2), 0);  // truncate
+  EXPECT_EQ(mode_of(outer_ / "root/file"), 0755u);
+}
+
+TEST_F(SandboxTest, DeviceNodesStayAsTheyAre) {
+  const std::string node = outer_ / "root/null";
+  if (::mknod(node.c_str(), S_IFCHR | 0600, 0x103) != 0) GTEST_SKIP() << "making a device needs rights";
+  EXPECT_EQ(guest_->call(kFchmodat, kCwd, path("null"), 0666), -EPERM);
+  EXPECT_EQ(guest_->call(kFchownat, kCwd, path("null"), 1, 1, 0), -EPERM);
+  EXPECT_EQ(guest_->call(kUtimensat, kCwd, path("null"), 0, 0), -EPERM);
+  const i64 handle = guest_->open("null", kOpenPath);
+  ASSERT_GE(handle, 0);
+  EXPECT_EQ(guest_->call(kFchownat, u64(handle), path(""), 1, 1, kAtEmptyPath), -EPERM);
+  EXPECT_EQ(guest_->call(kLinkat, kCwd, path("null"), kCwd, path("other", 0x1000), 0), -EPERM);
+  EXPECT_EQ(guest_->call(kRenameat, kCwd, path("null"), kCwd, path("other", 0x1000)), -EPERM);
+  EXPECT_EQ(guest_->call(kRenameat, kCwd, path("file"), kCwd, path("null", 0x1000)), -EPERM);
+  EXPECT_EQ(guest_->call(kUnlinkat, kCwd, path("null"), 0), -EPERM);
+  EXPECT_EQ(mode_of(node), 0600u);
+}
+
+TEST(Sandbox, OnlyFileSystemsThatHoldPlainFilesAreAllowed) {
+  EXPECT_TRUE(holds_plain_files(0xef53));       // ext4
+  EXPECT_TRUE(holds_plain_files(0x01021994));   // tmpfs
+  EXPECT_FALSE(holds_plain_files(0x9fa0));      // proc
+  EXPECT_FALSE(holds_plain_files(0x62656572));  // sysfs
+  EXPECT_FALSE(holds_plain_files(0x6165676c));  // pstore
+  EXPECT_FALSE(holds_plain_files(0x65735543));  // fusectl
+  EXPECT_FALSE(holds_plain_files(0));
+  ProcessOptions options;
+  options.root = "/proc";
+  const auto process = Process::create(options);
+  ASSERT_FALSE(process.ok());
+  EXPECT_NE(process.error().message.find("file system"), std::string::npos);
+}
+
+TEST(Sandbox, ADescriptorBudgetCountsOpenFiles) {
+  const TemporaryFolder folder;
+  folder.write("file", "");
+  ProcessOptions options = rooted(folder);
+  options.most_files = 6;
+  Guest guest(options);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(guest.call(kPipe2, kScratch, 0), 0);
+  const i64 file = guest.open("file");
+  EXPECT_GE(file, 0);
+  EXPECT_EQ(guest.call(kPipe2, kScratch, 0), -EMFILE);  // one is left, and a pipe is two
+  EXPECT_GE(guest.open("/dev/null"), 0);
+  EXPECT_EQ(guest.open("file"), -EMFILE);
+  EXPECT_EQ(guest.open("/proc/self/maps"), -EMFILE);
+  // Copies cost the host nothing, and any number below the guest's own limit is theirs.
+  EXPECT_EQ(guest.call(kDup3, u64(file), 255, 0), 255);
+  EXPECT_EQ(guest.call(kClose, u64(file)), 0);
+  EXPECT_EQ(guest.open("file"), -EMFILE);
+  EXPECT_EQ(guest.call(kClose, 255), 0);
+  EXPECT_EQ(guest.open("file"), file);
 }
 
 TEST(Sandbox, ARootThatIsNotThereIsAnError) {

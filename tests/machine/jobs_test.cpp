@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "kvrm/fleet.h"
+#include "kvrm/program_file.h"
 #include "programs.h"
 
 namespace kvrm {
@@ -275,6 +276,74 @@ TEST(Fleet, SeveralMachinesShareTheJobs) {
   EXPECT_EQ(fleet->poll().jobs_done, jobs.size());
   EXPECT_EQ(fleet->statistics().instructions, machine->statistics().instructions);
   EXPECT_FALSE(Fleet::create(lanes(2), {}).ok());
+}
+
+// What a job does to the program's name does not choose what later jobs run.
+TEST(Jobs, StartTheFileThatWasOpened) {
+  const ProgramFolder folder;
+  Program program = program_at(folder.add("program", kExitsWithSeven));
+  auto file = ProgramFile::open(program.path);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ((*file)->path(), program.path);
+  EXPECT_EQ((*file)->bytes().size(), std::filesystem::file_size(program.path));
+  std::filesystem::remove(program.path);
+  folder.add("program", kWildStore);
+  program.file = *file;
+  auto machine = Machine::create(lanes(2));
+  for (const auto& [index, result] : run_all_jobs(*machine, program, std::vector<Job>(1))) {
+    EXPECT_EQ(result.stop.exit_status, 7) << result.stop.message;
+  }
+  // The same for a job's own program.
+  std::vector<Job> jobs(1);
+  jobs[0].program = program.path;
+  jobs[0].file = *file;
+  EXPECT_EQ(run_all_jobs(*machine, {}, jobs).at(0).stop.exit_status, 7);
+  ASSERT_TRUE(machine->load_program(program).ok());
+  EXPECT_EQ(machine->run().exit_status, 7);
+}
+
+// The callback replaces the program when the first results are there.
+TEST(Fleet, AllSharesStartTheSameFile) {
+  const ProgramFolder folder;
+  const std::string path = folder.add("program", kExitsWithSeven);
+  for (const bool own : {false, true}) {
+    std::vector<Job> jobs(20);
+    for (unsigned i = 0; i < jobs.size(); ++i) jobs[i] = {i, own ? path : "", {}, {}};
+    auto fleet = Fleet::create(lanes(1), {0, 0});
+    unsigned sevens = 0;
+    const auto ran = fleet->run_jobs(own ? Program() : program_at(path), jobs, [&](JobResult&& result) {
+      sevens += result.stop.exit_status == 7;
+      std::filesystem::remove(path);
+      folder.add("program", kWildStore);
+    });
+    EXPECT_TRUE(ran.ok());
+    EXPECT_EQ(sevens, jobs.size());
+    std::filesystem::remove(path);
+    folder.add("program", kExitsWithSeven);
+  }
+}
+
+TEST(Jobs, OneThatHoardsDescriptorsStarvesItselfAlone) {
+  const ProgramFolder folder;
+  const Program program = program_at(folder.add("hoards", kHoardsPipes));
+  Options options = lanes(8, 4);
+  options.descriptors = 128;
+  std::vector<Job> jobs(30);
+  for (unsigned i = 0; i < jobs.size(); ++i) jobs[i].index = i;
+  const auto pipes = [&](Machine& machine) {
+    std::map<int, unsigned> counts;
+    for (const auto& [index, result] : run_all_jobs(machine, program, jobs)) ++counts[result.stop.exit_status];
+    return counts;
+  };
+  // 128 descriptors for four threads, two of each for the process itself.
+  auto machine = Machine::create(options);
+  EXPECT_EQ(pipes(*machine), (std::map<int, unsigned>{{15, 30}}));
+  // Lanes that are loaded are all there at the same time.
+  ASSERT_TRUE(machine->load_program(program).ok());
+  for (const Stop& stop : machine->run_all()) EXPECT_EQ(stop.exit_status, 8);
+  options.descriptors = 1;
+  auto least = Machine::create(options);
+  EXPECT_EQ(pipes(*least), (std::map<int, unsigned>{{8, 30}}));
 }
 
 TEST(Fleet, CancelIsForGood) {

@@ -94,6 +94,28 @@ inline const Words kChatter = {
     0x17fffffb,  //     b 0b
 };
 
+// Makes pipes until there are no more, and exits with their number.
+inline const Words kHoardsPipes = {
+    0xd2800013,  //     mov x19, #0
+    0xd10043ff,  //     sub sp, sp, #16
+    0x910003e0,  // 0:  mov x0, sp
+    0xd2800001,  //     mov x1, #0
+    0xd2800768,  //     mov x8, #59 (pipe2)
+    0xd4000001,  //     svc #0
+    0xb5000060,  //     cbnz x0, 1f
+    0x91000673,  //     add x19, x19, #1
+    0x17fffffa,  //     b 0b
+    0xaa1303e0,  // 1:  mov x0, x19
+    0xd2800ba8,  //     mov x8, #93
+    0xd4000001,  //     svc #0
+};
+
+inline const Words kExitsWithSeven = {
+    0xd28000e0,  //     mov x0, #7
+    0xd2800ba8,  //     mov x8, #93
+    0xd4000001,  //     svc #0
+};
+
 // Words that are mostly no instructions, or the wrong ones.
 inline Words noise(std::uint32_t seed) {
   Words words(64);

@@ -38,7 +38,11 @@ struct Window {
   }
   bool unmap(u64 address, u64 count) { return areas.unmap(address, count); }
   bool protect(u64 address, u64 count, u32 protection) { return areas.protect(address, count, protection); }
-  bool move(u64 from, u64 from_size, u64 to, u64 to_size) { return areas.move(from, from_size, to, to_size); }
+  bool move(u64 from, u64 from_size, u64 to, u64 to_size) {
+    if (!areas.may_move(from, from_size, to, to_size) || !areas.has_room()) return false;
+    areas.move(from, from_size, to, to_size);
+    return true;
+  }
   bool discard(u64 address, u64 count) { return areas.is_mapped(address, count); }
   bool is_free(u64 address, u64 count) { return areas.is_free(address, count); }
   bool is_mapped(u64 address, u64 count) { return areas.is_mapped(address, count); }
