@@ -1,5 +1,6 @@
 #include "machine_options.h"
 
+#include "kvrm/cache.h"
 #include "kvrm/models.h"
 #include "options.h"
 #include "streams.h"
@@ -102,7 +103,8 @@ void add_machine_options(CLI::App& command, MachineArguments& arguments) {
       ->check(CLI::IsMember({"text", "json"}));
   command.add_flag("--perf-map", arguments.perf_map,
                    "Write /tmp/perf-PID.map, so that perf(1) can name translated code (CPU device)");
-  command.add_flag("--verbose", arguments.verbose, "Name unknown system calls on stderr");
+  command.add_flag("--verbose", arguments.verbose,
+                   "Name unknown system calls on stderr, and say why the code cache is off");
 }
 
 Result<Settings> settings_of(const MachineArguments& arguments, const std::vector<std::string>& command) {
@@ -124,6 +126,10 @@ Result<Settings> settings_of(const MachineArguments& arguments, const std::vecto
   settings.options.engine = engine_named(arguments.engine);
   settings.options.perf_map = arguments.perf_map;
   settings.options.abandon_compilers = true;  // main() ends with _Exit
+  if (const std::string problem = code_cache_problem(arguments.root); !problem.empty()) {
+    settings.options.code_cache = false;
+    if (arguments.verbose) say("kvrm: the code cache is off: {}\n", problem);
+  }
   if (auto set = set_dispatch(arguments, settings.options); !set) return set.error();
   if (!arguments.jit_threshold.empty()) {
     const auto threshold = parse_count(arguments.jit_threshold);

@@ -41,6 +41,9 @@ struct Options {
   // runs), and how many seconds of compiling it may take in all.
   std::optional<unsigned> jit_threshold = {};
   std::optional<double> jit_budget = {};
+  // Keep what was compiled in the user's cache folder, and take it from there. A program whose root overlaps the folder
+  // turns that off for the machine (cache.h), but not for a GPU kernel that was loaded before.
+  bool code_cache = true;
   bool perf_map = false;  // CPU device: write /tmp/perf-PID.map, which names translated code to perf(1)
   // For a process that ends with std::_Exit: letting go of a machine waits for no compiler that is still at work.
   bool abandon_compilers = false;

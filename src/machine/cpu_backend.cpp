@@ -35,7 +35,7 @@ std::shared_ptr<translator::Translator> make_translator(const Options& options, 
     settings.limits = {8, 64, 2};
   } else {
     settings.limits.copy_functions = false;
-    settings.folder = cache::Folder::of_user();
+    if (options.code_cache) settings.folder = cache::Folder::of_user();
     settings.router = dispatching.decides();
   }
   return translator::Translator::create(settings, error);
@@ -65,6 +65,7 @@ CpuBackend::CpuBackend(const Options& options, Dispatching dispatching,
       engine_(options.engine),
       dispatching_(std::move(dispatching)),
       translator_(std::move(translator)),
+      cache_(translator_ && !translator_->settings().folder.path().empty(), options.notice),
       common_(options.common_memory ? std::make_shared<memory::AddressSpace>(memory_limit_, true) : nullptr),
       pool_(thread_count(options)),
       lanes_(options.lanes) {}
@@ -90,10 +91,15 @@ std::unique_ptr<CpuLane> CpuBackend::new_lane() const {
 }
 
 Result<void> CpuBackend::start(unsigned lane, const linux_abi::Program& program, linux_abi::ProcessOptions options) {
+  look_at_root(options);
   auto& place = lanes_.at(lane);
   if (place) place->add_to(past_);
   place = new_lane();
   return place->start(program, std::move(options));
+}
+
+void CpuBackend::look_at_root(const linux_abi::ProcessOptions& options) {
+  if (translator_ && !cache_.allows(options)) translator_->leave_cache();
 }
 
 void CpuBackend::run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) {
@@ -141,6 +147,7 @@ JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, JobTi
 Result<void> CpuBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimits& limits, const JobCallback& done,
                                   RunControl& control) {
   ++past_.launches;
+  for (const LaneJob& job : jobs) look_at_root(job.program->options);
   std::mutex one_at_a_time;
   JobTimer timer(limits.timeout, control.cancel);
   std::atomic<u64> left = jobs.size();

@@ -114,7 +114,9 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options,
   const auto tell = [&](const device::cuda::CompileProgress& progress) {
     if (options.notice && !progress.done) options.notice(progress.message);
   };
-  auto gpu = device::cuda::Gpu::open(static_cast<int>(options.device_ordinal), tell);
+  auto gpu =
+      device::cuda::Gpu::open(static_cast<int>(options.device_ordinal), tell,
+                              options.code_cache ? device::cuda::CubinCache::of_user() : device::cuda::CubinCache());
   if (!gpu) return gpu.error();
   if (options.common_memory && options.lanes > (*gpu)->most_lanes())
     return too_many_common_lanes(options.lanes, (*gpu)->most_lanes());
@@ -132,6 +134,7 @@ CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRoute
       router_(std::move(router)),
       regions_(std::move(regions)),
       job_regions_(regions_ ? std::make_unique<GpuRegions>(regions_->settings()) : nullptr),
+      cache_(regions_ && !regions_->settings().folder.path().empty(), options.notice),
       engine_(options.engine),
       memory_limit_(options.memory_limit),
       common_(options.common_memory),
@@ -141,6 +144,12 @@ CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRoute
       slice_(slice_of(*gpu_)),
       lanes_(options.lanes) {
   if (common_) common_memory_ = std::make_unique<memory::AddressSpace>(memory_limit_, true);
+}
+
+void CudaBackend::look_at_root(const linux_abi::ProcessOptions& options) {
+  if (!regions_ || cache_.allows(options)) return;
+  regions_->leave_cache();
+  job_regions_->leave_cache();
 }
 
 LaneSet::Plan CudaBackend::plan(u32 lanes, u32 most_areas) const {
@@ -183,6 +192,7 @@ memory::GuestMemory& CudaBackend::memory(unsigned number) {
 }
 
 Result<void> CudaBackend::start(unsigned number, const linux_abi::Program& program, linux_abi::ProcessOptions options) {
+  look_at_root(options);
   auto& place = lanes_.at(number);
   auto lane = std::make_unique<Lane>();
   // Lanes are started one after the other, mostly with the same.
@@ -423,6 +433,7 @@ void CudaBackend::run(unsigned first, std::span<LaneResult> results, u64 budget,
 Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimits& limits, const JobCallback& done,
                                    RunControl& control) {
   if (jobs.empty()) return {};
+  for (const LaneJob& job : jobs) look_at_root(job.program->options);
   struct Kept {
     KeptOutput output, errors;
   };

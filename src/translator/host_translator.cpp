@@ -84,6 +84,11 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     return shared;
   }
 
+  void leave_cache() override {
+    const std::lock_guard lock(mutex_);
+    store_.close();
+  }
+
   RegionPointer find(u64 head, const Matches& matches) override {
     if (!heads_.contains(head)) return nullptr;
     const std::lock_guard lock(mutex_);

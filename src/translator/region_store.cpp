@@ -105,10 +105,16 @@ const StoredRegion* RegionStore::find(u64 head, const std::function<bool(const S
 }
 
 void RegionStore::add(u64 program, StoredRegion region) {
+  if (folder_.path().empty()) return;
   Program& known = programs_[program];
   const auto key = std::pair(region.source.head, region.source.hash);
   known.regions.insert_or_assign(key, std::move(region));
   known.changed = true;
+}
+
+void RegionStore::close() {
+  folder_ = {};
+  programs_.clear();
 }
 
 void RegionStore::save() {

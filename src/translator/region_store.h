@@ -37,6 +37,8 @@ class RegionStore {
   // What earlier runs of an open program have found out; nothing if there were none.
   Profile read_profile(u64 program) const;
   void store_profile(u64 program, const Profile& profile) const;
+  // Forgets everything and leaves the folder alone from now on.
+  void close();
   // Writes the programs that have something new, together with what others have stored in the meantime.
   void save();
 
@@ -51,7 +53,7 @@ class RegionStore {
   std::string file_name(const char* kind, u64 program) const;
   void store(const char* kind, u64 program, std::span<const std::byte> contents) const;
 
-  const cache::Folder folder_;
+  cache::Folder folder_;
   const std::string key_;
   struct Program {
     Regions regions;

@@ -60,6 +60,8 @@ class Translator {
 
   // Programs are named by a hash of the code they start with: regions are kept on disk for each.
   virtual std::shared_ptr<SharedProfile> open(u64 program) = 0;
+  // From now on nothing is read from the disk nor written to it.
+  virtual void leave_cache() = 0;
   using Matches = std::function<bool(const Source&)>;
   // A region with this entry that is linked already and whose source passes; null if there is none, which is found out
   // without waiting for anybody.
