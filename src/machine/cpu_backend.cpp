@@ -19,6 +19,9 @@ unsigned thread_count(const Options& options) {
 // Lanes that share one memory each have a thread, or one that waits for another could wait for ever.
 constexpr unsigned kMostCommonLanes = 1024;
 
+// Translated code of all lanes may take a quarter of what one guest may have, within these.
+constexpr u64 kLeastRegionBytes = u64{32} << 20, kMostRegionBytes = u64{256} << 20;
+
 // Null, and perhaps why, if the interpreter is to do everything.
 std::shared_ptr<translator::Translator> make_translator(const Options& options, const Dispatching& dispatching,
                                                         std::string& error) {
@@ -29,6 +32,7 @@ std::shared_ptr<translator::Translator> make_translator(const Options& options, 
   settings.perf_map = options.perf_map;
   settings.abandons = options.abandon_compilers;
   settings.threshold = options.jit_threshold;
+  settings.most_bytes = std::clamp<u64>(options.memory_limit / 4, kLeastRegionBytes, kMostRegionBytes);
   if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
   if (settings.everything()) {
     // What is translated before anybody knows whether it pays is kept small, and not kept at all.
@@ -85,8 +89,9 @@ CpuLane& CpuBackend::at(unsigned lane) {
   return *place;
 }
 
-std::unique_ptr<CpuLane> CpuBackend::new_lane() const {
-  return std::make_unique<CpuLane>(common_ ? common_ : std::make_shared<memory::AddressSpace>(memory_limit_),
+std::unique_ptr<CpuLane> CpuBackend::new_lane(memory::AccountPointer account) const {
+  if (!account) account = std::make_shared<memory::Account>(memory_limit_);
+  return std::make_unique<CpuLane>(common_ ? common_ : std::make_shared<memory::AddressSpace>(std::move(account)),
                                    dispatching_, translator_);
 }
 
@@ -94,7 +99,7 @@ Result<void> CpuBackend::start(unsigned lane, const linux_abi::Program& program,
   look_at_root(options);
   auto& place = lanes_.at(lane);
   if (place) place->add_to(past_);
-  place = new_lane();
+  place = new_lane(options.account);
   return place->start(program, std::move(options));
 }
 
@@ -115,8 +120,9 @@ void CpuBackend::run(unsigned first, std::span<LaneResult> results, u64 budget, 
 JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, JobTimer& timer, RunControl& control) try {
   JobResult result;
   result.index = job.job->index;
-  KeptOutput output{{}, false, limits.max_output}, errors{{}, false, limits.max_output};
-  const auto made = new_lane();
+  const auto account = std::make_shared<memory::Account>(memory_limit_);
+  KeptOutput output{{}, false, limits.max_output, account}, errors{{}, false, limits.max_output, account};
+  const auto made = new_lane(account);
   CpuLane& lane = *made;
   if (auto started = lane.start(job.program->image, job_options(job, output, errors)); !started) {
     result.error = started.error().message;
@@ -129,8 +135,8 @@ JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, JobTi
   if (result.stop.reason == StopReason::kCancelled && timed.timed_out()) result.stop.reason = StopReason::kTimeout;
   result.instructions = run.instructions;
   result.registers = registers_of(lane.cpu());
-  result.output = std::move(output.bytes);
-  result.errors = std::move(errors.bytes);
+  result.output = output.give();
+  result.errors = errors.give();
   result.output_cut = output.cut;
   result.errors_cut = errors.cut;
   result.dispatch = lane.dispatched();

@@ -32,7 +32,7 @@ class CpuBackend final : public Backend {
  private:
   CpuBackend(const Options& options, Dispatching dispatching, std::shared_ptr<translator::Translator> translator);
   CpuLane& at(unsigned lane);
-  std::unique_ptr<CpuLane> new_lane() const;
+  std::unique_ptr<CpuLane> new_lane(memory::AccountPointer account = {}) const;
   void look_at_root(const linux_abi::ProcessOptions& options);
   JobResult run_job(const LaneJob& job, const JobLimits& limits, JobTimer& timer, RunControl& control);
 

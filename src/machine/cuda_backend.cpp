@@ -439,6 +439,7 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
   };
   TimedJobs timed(limits, jobs.size(), control.cancel);
   std::vector<Kept> kept(jobs.size(), Kept{{{}, false, limits.max_output}, {{}, false, limits.max_output}});
+  for (Kept& one : kept) one.output.account = one.errors.account = std::make_shared<memory::Account>(memory_limit_);
   const auto options_of = [&](u32 number) {
     auto options = job_options(jobs[number], kept[number].output, kept[number].errors);
     options.cancel = timed.cancel_of(number);
