@@ -1,5 +1,6 @@
 #include "machine_options.h"
 
+#include "kvrm/cache.h"
 #include "kvrm/models.h"
 #include "options.h"
 #include "streams.h"
@@ -105,7 +106,8 @@ void add_machine_options(CLI::App& command, MachineArguments& arguments) {
   command.add_flag("--perf-map", arguments.perf_map,
                    "Write /tmp/perf-PID.map, so that perf(1) can name translated code (CPU device)");
   command.add_flag("--verbose", arguments.verbose,
-                   "Name unknown system calls on stderr, and what the kernel confines kvrm to");
+                   "Name unknown system calls on stderr, say what the kernel confines kvrm to, and why the code cache\n"
+                   "is off");
   command.add_flag("--no-confine", arguments.no_confine,
                    "Do not let the kernel confine kvrm itself while guests run (Landlock, seccomp; see kvrm info)");
 }
@@ -130,6 +132,10 @@ Result<Settings> settings_of(const MachineArguments& arguments, const std::vecto
   settings.options.engine = engine_named(arguments.engine);
   settings.options.perf_map = arguments.perf_map;
   settings.options.abandon_compilers = true;  // main() ends with _Exit
+  if (const std::string problem = code_cache_problem(arguments.root); !problem.empty()) {
+    settings.options.code_cache = false;
+    if (arguments.verbose) say("kvrm: the code cache is off: {}\n", problem);
+  }
   if (auto set = set_dispatch(arguments, settings.options); !set) return set.error();
   if (!arguments.jit_threshold.empty()) {
     const auto threshold = parse_count(arguments.jit_threshold);

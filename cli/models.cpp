@@ -152,10 +152,8 @@ int verify(const VerifyArguments& arguments) {
     print_report(report.value(), weights);
     print("{}\n", passed ? "PASSED: the network is right about every word" : "FAILED");
   }
-  if (passed && weights.source != "built in" && weights.described && !arguments.no_record) {
-    if (auto recorded = record_verification(weights.source, summary); !recorded) {
-      return host_error(recorded.error().message);
-    }
+  if (passed && weights.source != "built in" && !arguments.no_record) {
+    if (auto recorded = record_verification(summary); !recorded) return host_error(recorded.error().message);
   }
   return passed ? 0 : 1;
 }
@@ -188,11 +186,12 @@ void add_verify(CLI::App& models, Command& chosen) {
   command->add_flag("--exhaustive", arguments->exhaustive,
                     "CPU: ask about every word instead of every distinct input (minutes)");
   command->add_flag("--json", arguments->json, "The result as one JSON object");
-  command->add_flag("--no-record", arguments->no_record, "Do not write a passed verification into the description");
+  command->add_flag("--no-record", arguments->no_record, "Do not keep a passed verification in the cache folder");
   command->footer(
       "A word's class depends on word[31:24] and twelve bits, and these are what the network sees: 1,048,576 distinct\n"
-      "inputs stand for all words. On a GPU every word is asked about. A passed verification is recorded beside the\n"
-      "weight file; kvrm run --dispatch neural accepts no weights without one. Exit status 1: it did not pass.");
+      "inputs stand for all words. On a GPU every word is asked about. A passed verification is kept in the\n"
+      "cache folder by checksum; kvrm run --dispatch neural accepts no weights without one. Exit status 1: not "
+      "passed.");
   command->callback([arguments, &chosen] { chosen = [arguments] { return verify(*arguments); }; });
 }
 
@@ -209,7 +208,7 @@ void add_models(CLI::App& app, Command& chosen) {
       "  kvrm models list models/*.npy                     what there is\n"
       "  kvrm models show dispatch-embedding               one set of weights\n"
       "  kvrm models verify dispatch                       prove those that come with kvrm\n"
-      "  kvrm models verify dispatch --weights mine.npy    prove others, and record it in mine.json\n"
+      "  kvrm models verify dispatch --weights mine.npy    prove others, and keep that in the cache\n"
       "  kvrm run --dispatch neural --weights mine.npy prog");
 }
 

@@ -43,6 +43,7 @@ struct Verification {
   std::string method;    // in words
   std::uint64_t words = 0, errors = 0;
   double margin = 0;  // the smallest gap between the best class and the second
+  bool from_cache = false;  // known from the user's cache folder; otherwise the library itself vouches for it
 };
 
 // Weights in memory. `values` are finite and exactly as many as the layout says.
@@ -61,9 +62,10 @@ struct Weights {
 };
 
 // A NumPy file of float32. With a description beside it (the same name with .json) that must fit; without one the model
-// is known by the number of values. Anything else is refused with a reason.
+// is known by the number of values. Anything else is refused with a reason. Whether the weights are verified is not for
+// the description to say: the library knows it of its own weights, and the user's cache folder of others.
 KVRM_API Result<WeightsPointer> load_weights(const std::string& path);
-// The same from memory; `description` may be empty.
+// The same from memory, without a look at the cache folder; `description` may be empty.
 KVRM_API Result<WeightsPointer> parse_weights(std::span<const std::byte> npy, std::string_view description,
                                               std::string source);
 // Weights that somebody already has as numbers; the model is known by how many there are.
@@ -91,8 +93,8 @@ struct DispatchReport {
   std::array<std::array<std::uint64_t, 7>, 7> confusion{};  // words: [the table's class][the network's]
 };
 KVRM_API Result<DispatchReport> verify_dispatch(const Weights& weights, const VerifyOptions& options = {});
-// Writes a passed verification into the description beside a weight file.
-KVRM_API Result<void> record_verification(const std::string& path, const Verification& verification);
+// Keeps a passed verification in the user's cache folder, for all weights with its checksum.
+KVRM_API Result<void> record_verification(const Verification& verification);
 
 // The seven routing classes, by number.
 KVRM_API std::string_view class_name(unsigned number);

@@ -32,7 +32,7 @@ struct Options {
   Device device = Device::kAuto;
   Engine engine = Engine::kAuto;
   unsigned lanes = 1;
-  std::uint64_t memory_limit = std::uint64_t{4} << 30;  // bytes of private memory a guest may use
+  std::uint64_t memory_limit = std::uint64_t{4} << 30;  // bytes that a guest may use, with what the host keeps for it
   // Jobs on a GPU do not share a warp, which is best unless they do the same in lockstep: fewer run at a time, each far
   // faster.
   bool spread_jobs = false;
@@ -44,6 +44,9 @@ struct Options {
   // compiling it may take in all.
   std::optional<unsigned> jit_threshold = {};
   std::optional<double> jit_budget = {};
+  // Keep what was compiled in the user's cache folder, and take it from there. A program whose root overlaps the folder
+  // turns that off for the machine (cache.h), but not for a GPU kernel that was loaded before.
+  bool code_cache = true;
   bool perf_map = false;  // CPU device: write /tmp/perf-PID.map, which names translated code to perf(1)
   // For a process that ends with std::_Exit: letting go of a machine waits for no compiler that is still at work.
   bool abandon_compilers = false;

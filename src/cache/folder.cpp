@@ -1,15 +1,18 @@
 #include "cache/folder.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <functional>
+#include <system_error>
 #include <tuple>
+
+#include "cache/own_files.h"
 
 namespace kvrm::cache {
 namespace {
@@ -34,16 +37,66 @@ Header header_for(std::span<const std::byte> key, std::span<const std::byte> con
   return header;
 }
 
-bool write_all(int file, const void* data, std::size_t size) {
+bool write_all(const Descriptor& file, const void* data, std::size_t size) {
   const char* next = static_cast<const char*>(data);
   while (size != 0) {
-    const ssize_t count = ::write(file, next, size);
+    const ssize_t count = ::write(file.get(), next, size);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     next += count;
     size -= static_cast<std::size_t>(count);
   }
   return true;
+}
+
+bool read_all(const Descriptor& file, void* data, std::size_t size) {
+  char* next = static_cast<char*>(data);
+  while (size != 0) {
+    const ssize_t count = ::read(file.get(), next, size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    next += count;
+    size -= static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+std::vector<Folder::File> list(const Descriptor& folder) {
+  std::vector<Folder::File> files;
+  // The stream closes its descriptor, and both share a position.
+  Descriptor own(::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  DIR* const stream = own ? ::fdopendir(own.get()) : nullptr;
+  if (!stream) return files;
+  (void)own.release();
+  while (const dirent* const entry = ::readdir(stream)) {
+    const std::string name = entry->d_name;
+    struct stat info{};
+    if (name == "." || name == ".." || ::fstatat(folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const auto since_epoch = std::chrono::seconds(info.st_mtim.tv_sec) + std::chrono::nanoseconds(info.st_mtim.tv_nsec);
+    const auto written = std::chrono::duration_cast<std::chrono::system_clock::duration>(since_epoch);
+    files.push_back({name, static_cast<std::uint64_t>(info.st_size), std::chrono::system_clock::time_point(written),
+                     S_ISREG(info.st_mode)});
+  }
+  ::closedir(stream);
+  return files;
+}
+
+void remove_old(const Descriptor& folder, const std::string& newest, const Limits& limits) {
+  std::vector<Folder::File> files = list(folder);
+  std::erase_if(files,
+                [&](const Folder::File& file) { return !file.is_regular || !file.name.starts_with(limits.prefix); });
+  std::ranges::sort(files, [&](const Folder::File& a, const Folder::File& b) {
+    const bool a_is_newest = a.name == newest, b_is_newest = b.name == newest;
+    return a_is_newest != b_is_newest ? a_is_newest : std::tie(a.written, a.name) > std::tie(b.written, b.name);
+  });
+  std::size_t count = 0;
+  std::uint64_t bytes = 0;
+  for (const Folder::File& file : files) {
+    bytes += file.bytes;
+    if (++count > limits.files || bytes > limits.bytes) {
+      if (file.name != newest) ::unlinkat(folder.get(), file.name.c_str(), 0);
+    }
+  }
 }
 
 }  // namespace
@@ -76,22 +129,26 @@ Folder Folder::of_user() {
   return {};
 }
 
+std::string Folder::problem() const {
+  std::string problem;
+  if (!path_.empty()) (void)open_own_folder(path_, problem);
+  return problem.empty() ? problem : path_.string() + " " + problem;
+}
+
+bool Folder::overlaps(const fs::path& other) const { return !path_.empty() && folders_overlap(path_, other); }
+
 std::optional<std::vector<std::byte>> Folder::find(const std::string& name, std::span<const std::byte> key) const {
-  if (path_.empty()) return std::nullopt;
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-  std::error_code problem;
-  const fs::path path = path_ / name;
-  // Not a pipe, which would make us wait, nor something absurd.
-  if (!fs::is_regular_file(path, problem)) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
+  std::string problem;
+  const Descriptor folder = path_.empty() ? Descriptor() : open_own_folder(path_, problem);
+  if (!folder) return std::nullopt;
+  std::uint64_t size = 0;
+  const Descriptor file = open_own_file(folder, name, size);
   Header header;
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
-  const std::uint64_t size = fs::file_size(path, problem);
-  if (problem || size > kMostBytes || size != sizeof header + header.size || header.size == 0) return std::nullopt;
+  if (!file || !read_all(file, &header, sizeof header)) return std::nullopt;
+  if (size > kMostBytes || size != sizeof header + header.size || header.size == 0) return std::nullopt;
   std::vector<std::byte> contents(header.size);
-  if (!file.read(reinterpret_cast<char*>(contents.data()), static_cast<std::streamsize>(contents.size()))) {
-    return std::nullopt;
-  }
+  if (!read_all(file, contents.data(), contents.size())) return std::nullopt;
   const Header expected = header_for(key, contents);
   if (std::memcmp(&header, &expected, sizeof header) != 0) return std::nullopt;
   return contents;
@@ -100,43 +157,36 @@ std::optional<std::vector<std::byte>> Folder::find(const std::string& name, std:
 bool Folder::store(const std::string& name, std::span<const std::byte> key, std::span<const std::byte> contents,
                    const Limits& limits) const {
   if (path_.empty() || contents.empty()) return false;
-  std::error_code problem;
-  fs::create_directories(path_, problem);
-  if (problem) return false;
-  const fs::path path = path_ / name;
-  std::string temporary = path.string() + ".XXXXXX";
-  const int file = mkostemp(temporary.data(), O_CLOEXEC);
-  if (file < 0) return false;
+  const Descriptor folder = make_own_folder(path_);
+  if (!folder) return false;
+  std::string temporary = name;
+  Descriptor file = make_own_file(folder, temporary);
+  if (!file) return false;
   const Header header = header_for(key, contents);
   bool whole = write_all(file, &header, sizeof header) && write_all(file, contents.data(), contents.size());
-  whole = ::close(file) == 0 && whole;
-  if (whole) fs::rename(temporary, path, problem);
-  if (!whole || problem) {
-    fs::remove(temporary, problem);
+  whole = ::close(file.release()) == 0 && whole;
+  if (!whole || ::renameat(folder.get(), temporary.c_str(), folder.get(), name.c_str()) != 0) {
+    ::unlinkat(folder.get(), temporary.c_str(), 0);
     return false;
   }
-  remove_old(path, limits);
+  remove_old(folder, name, limits);
   return true;
 }
 
-void Folder::remove_old(const fs::path& newest, const Limits& limits) const {
-  std::error_code problem;
-  std::vector<std::tuple<fs::file_time_type, std::uint64_t, fs::path>> files;
-  for (fs::directory_iterator entry(path_, problem), end; !problem && entry != end; entry.increment(problem)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with(limits.prefix) || entry->path() == newest) continue;
-    std::error_code gone;
-    const auto time = fs::last_write_time(entry->path(), gone);
-    const std::uint64_t size = gone ? 0 : fs::file_size(entry->path(), gone);
-    if (!gone) files.emplace_back(time, size, entry->path());
-  }
-  std::ranges::sort(files, std::greater<>());
-  std::size_t count = 1;
-  std::uint64_t bytes = fs::file_size(newest, problem);
-  for (const auto& [time, size, path] : files) {
-    bytes += size;
-    if (++count > limits.files || bytes > limits.bytes) fs::remove(path, problem);
-  }
+std::vector<Folder::File> Folder::files() const {
+  std::string problem;
+  const Descriptor folder = path_.empty() ? Descriptor() : open_own_folder(path_, problem);
+  return folder ? list(folder) : std::vector<File>();
+}
+
+bool Folder::remove(const std::string& name, std::error_code& problem) const {
+  problem.clear();
+  std::string why;
+  const Descriptor folder = open_own_folder(path_, why);
+  if (!folder) return false;
+  if (::unlinkat(folder.get(), name.c_str(), 0) == 0) return true;
+  if (errno != ENOENT) problem = std::error_code(errno, std::generic_category());
+  return false;
 }
 
 }  // namespace kvrm::cache

@@ -1,7 +1,11 @@
 // A folder of files that can be made again: compiled kernels, translated regions. Whatever is wrong with it is as if
 // nothing were there.
+//
+// What is found is run, so the folder and its files must be the user's own: no symbolic links, owned by the effective
+// user, writable by nobody else. All of that is asked of open descriptors, not of names.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -32,14 +36,29 @@ class Folder {
   static Folder of_user();
 
   const std::filesystem::path& path() const { return path_; }
+  // Why the folder is not used, in one line; empty if it is, or is not there yet.
+  std::string problem() const;
+  // Whether the folder lies below `other`, or `other` below it: then whoever may write there may write here.
+  bool overlaps(const std::filesystem::path& other) const;
+
   // The contents of a file that was stored under this name for exactly this key, if the file is whole.
   std::optional<std::vector<std::byte>> find(const std::string& name, std::span<const std::byte> key) const;
   // Other processes see the whole file or none. False if it could not be written. Older files of the kind may go.
   bool store(const std::string& name, std::span<const std::byte> key, std::span<const std::byte> contents,
              const Limits& limits) const;
 
+  struct File {
+    std::string name;
+    std::uint64_t bytes = 0;
+    std::chrono::system_clock::time_point written;
+    bool is_regular = false;  // otherwise a folder, a link, ...
+  };
+  // All there are; none if the folder is not used.
+  std::vector<File> files() const;
+  // Whether it was there, and why it still is.
+  bool remove(const std::string& name, std::error_code& problem) const;
+
  private:
-  void remove_old(const std::filesystem::path& newest, const Limits& limits) const;
   std::filesystem::path path_;
 };
 

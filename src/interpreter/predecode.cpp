@@ -1,5 +1,7 @@
 #include "interpreter/predecode.h"
 
+#include <algorithm>
+
 #include "base/device.h"
 #include "dispatch/router.h"
 #include "interpreter/handlers.h"
@@ -15,13 +17,18 @@ u32 word_at(const u8* page, u32 index) {
 }  // namespace
 
 PredecodeCache::PredecodeCache(memory::AddressSpace& space, Context& context, const dispatch::Router& router)
-    : space_(space), context_(context), router_(router) {
+    : space_(space), context_(context), router_(router), most_pages_(most_pages(space.account()->limit())) {
   if (!space_.is_common()) space_.set_code_listener(this);
   code_remapped();
 }
 
 PredecodeCache::~PredecodeCache() {
   if (!space_.is_common()) space_.set_code_listener(nullptr);
+}
+
+// Decoded code is four times the size of code. It may take a quarter of what the guest may have.
+std::size_t PredecodeCache::most_pages(u64 memory_limit) {
+  return std::clamp<u64>(memory_limit / 4 / sizeof(Known), 32, 1 << 14);
 }
 
 void PredecodeCache::clear(DecodedPage& page) {
@@ -46,10 +53,8 @@ const Entry* PredecodeCache::enter(u64 pc) {
   const memory::AddressSpace::CodePage code = space_.code_page(pc);
   if (code.trap != Trap::kNone) return fetch_fault(pc, code.trap);
 
-  // Decoded code is four times the size of code; a guest that runs very many pages starts over. Nobody holds an entry
-  // across this call but by its address.
-  constexpr std::size_t kMostPages = 1 << 14;
-  if (pages_.size() >= kMostPages) {
+  // A guest that runs very many pages starts over. Nobody holds an entry across this call but by its address.
+  if (pages_.size() >= most_pages_) {
     pages_.clear();
     code_remapped();
     if (regions_) regions_->all_forgotten();

@@ -45,6 +45,7 @@ class PredecodeCache final : public memory::CodeListener {
     DecodedPage decoded;
     std::vector<u32> words;  // as they were decoded, where others may change them
   };
+  static std::size_t most_pages(u64 memory_limit);
   static void clear(DecodedPage& page);
   Entry decode(u64 pc, u32 word);
   const Entry* fetch_fault(u64 pc, Trap trap);
@@ -52,6 +53,7 @@ class PredecodeCache final : public memory::CodeListener {
   memory::AddressSpace& space_;
   Context& context_;
   const dispatch::Router& router_;
+  const std::size_t most_pages_;
   std::unordered_map<const u8*, std::unique_ptr<Known>> pages_;
   Regions* regions_ = nullptr;
   u64 decoded_words_ = 0;

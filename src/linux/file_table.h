@@ -7,6 +7,7 @@
 #include "base/types.h"
 #include "linux/host_fd.h"
 #include "linux/memory_pipe.h"
+#include "memory/account.h"
 
 namespace kvrm::linux_abi {
 
@@ -28,6 +29,7 @@ struct OpenFile {
   u32 flags = 0;             // the guest's: access mode and status flags as F_GETFL shows them
   MemoryPipe memory;         // kMemory
   std::shared_ptr<u64> open_files;  // counts this one, if its host descriptor is the guest's
+  std::shared_ptr<const memory::Charge> charge;  // what it costs the host; both ends of a pipe have one
 
   OpenFile() = default;
   OpenFile(const OpenFile&) = delete;

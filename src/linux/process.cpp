@@ -111,6 +111,7 @@ GuestSiginfo siginfo_for(Trap trap, const Cpu& cpu) {
 
 Kernel::Kernel(ProcessOptions given) : options(std::move(given)), clock(options.clock) {
   random.state = options.seed;
+  if (!options.account) options.account = std::make_shared<memory::Account>(kUnlimited);
   set_default_limits(limits);
 }
 

@@ -17,6 +17,7 @@
 #include "linux/exe_file.h"
 #include "linux/lane_process.h"
 #include "linux/memory_pipe.h"
+#include "memory/account.h"
 #include "memory/guest_memory.h"
 
 namespace kvrm::linux_abi {
@@ -33,6 +34,8 @@ struct ProcessOptions {
   // The folder the guest sees as "/", read-write. Without one it sees no file but the program and a few
   // devices (/dev/null, /dev/zero, /dev/full, /dev/urandom, /dev/random, /proc/self/maps).
   std::optional<std::string> root;
+  // What the host keeps for the guest is put there: texts, pipes, open files. Null: without a limit.
+  memory::AccountPointer account;
   ClockSource clock = ClockSource::kVirtual;
   u64 seed = 0;                                    // of AT_RANDOM, getrandom and /dev/urandom
   u64 memory_limit = u64{4} << 30;                 // the guest's; detached segments may take as much again

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "linux/kernel_state.h"
+#include "linux/layout.h"
 #include "linux/open_flags.h"
 #include "linux/paths.h"
 
@@ -25,8 +26,17 @@ OpenFile::Kind kind_of(int host_fd) {
   return OpenFile::Kind::kFile;
 }
 
-i64 add_file(Kernel& kernel, int host_fd, OpenFile::Kind kind, bool inside_root, u32 flags) {
+// What the host keeps for an open file, more or less, and for what a pipe holds.
+constexpr u64 kFileBytes = 1 << 10, kPipeBytes = 64 << 10;
+
+using ChargePointer = std::shared_ptr<const memory::Charge>;
+
+// Takes the descriptor. Without a charge, one for a file.
+i64 add_file(Kernel& kernel, int host_fd, OpenFile::Kind kind, bool inside_root, u32 flags, ChargePointer charge = {}) {
   auto file = kernel.files.make(host_fd);
+  const u64 bytes = kind == OpenFile::Kind::kStream ? kPipeBytes : kFileBytes;
+  file->charge = charge ? std::move(charge) : memory::Charge::make(kernel.options.account, bytes);
+  if (!file->charge) return -ENOMEM;
   file->kind = kind;
   file->inside_root = inside_root;
   file->path_only = (flags & kOpenPath) != 0;
@@ -56,7 +66,13 @@ i64 open_ours(Kernel& kernel, const memory::GuestMemory& memory, Provided which,
   auto kind = OpenFile::Kind::kDevice;
   if (which == Provided::kRandom) kind = OpenFile::Kind::kRandom;
   if (which == Provided::kMaps || which == Provided::kProgram) kind = OpenFile::Kind::kFile;
-  return add_file(kernel, fd, kind, false, flags);
+  if (which != Provided::kMaps) return add_file(kernel, fd, kind, false, flags);
+  struct stat info{};
+  const u64 bytes = ::fstat(fd, &info) == 0 ? page_up(u64(info.st_size)) : 0;
+  auto charge = memory::Charge::make(kernel.options.account, kFileBytes + bytes);
+  if (charge) return add_file(kernel, fd, kind, false, flags, std::move(charge));
+  ::close(fd);
+  return -ENOMEM;
 }
 
 i64 duplicate(Kernel& kernel, u64 fd, u64 lowest, bool close_on_exec) {
@@ -136,12 +152,15 @@ i64 sys_pipe2(Kernel& kernel, Call& call) {
   const u32 flags = call.uint_arg(1);
   if (flags & ~u32{kOpenCloexec | kOpenNonblock | kOpenDirect}) return -EINVAL;
   if (!kernel.files.may_open(2)) return -EMFILE;
+  const auto charge = memory::Charge::make(kernel.options.account, kPipeBytes);
+  if (!charge) return -ENFILE;  // as where all pipes together are too large
   int host[2];
   if (::pipe2(host, O_CLOEXEC | O_NONBLOCK) != 0) return -errno;
   HostFd read_end(host[0]), write_end(host[1]);
-  const i64 first = add_file(kernel, read_end.release(), OpenFile::Kind::kPipe, false, flags | kOpenReadOnly);
+  const i64 first = add_file(kernel, read_end.release(), OpenFile::Kind::kPipe, false, flags | kOpenReadOnly, charge);
   if (first < 0) return first;
-  const i64 second = add_file(kernel, write_end.release(), OpenFile::Kind::kPipe, false, flags | kOpenWriteOnly);
+  const i64 second =
+      add_file(kernel, write_end.release(), OpenFile::Kind::kPipe, false, flags | kOpenWriteOnly, charge);
   const std::array<i32, 2> fds = {i32(first), i32(second)};
   if (second >= 0 && copy_out(call.memory, call.a[0], fds)) return 0;
   kernel.files.close(u64(first));

@@ -1,10 +1,8 @@
 #include "kvrm/cache.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <functional>
 #include <string_view>
 #include <system_error>
@@ -14,17 +12,16 @@
 namespace kvrm {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Kind {
   std::string_view name, prefix, purpose;
 };
-// As translator/region_store, translator/gpu_store and device/cuda/module_cache name their files.
-constexpr std::array<Kind, 4> kKinds{{
+// As translator/region_store, translator/gpu_store, device/cuda/module_cache and machine/models name their files.
+constexpr std::array<Kind, 5> kKinds{{
     {"regions", "regions-", "translated code for the CPU device"},
     {"profile", "profile-", "profiles: code that later runs may translate"},
     {"gpu-regions", "gpu-regions-", "GPU kernels with translated code linked to them"},
     {"kernel", "kernel-sm_", "GPU kernels that the driver compiled"},
+    {"proof", "proof-", "verifications of weights that passed"},
 }};
 
 // Whether a name ends as cache::Folder writes it: whole, or still with the random suffix of a file being written.
@@ -39,42 +36,33 @@ bool has_own_ending(std::string_view name) {
   return whole(name.substr(0, name.size() - kSuffix));
 }
 
-CacheKind* kind_of(CacheContents& contents, const fs::directory_entry& entry) {
-  const std::string name = entry.path().filename().string();
-  std::error_code gone;
-  if (!fs::is_regular_file(entry.symlink_status(gone)) || !has_own_ending(name)) return nullptr;
+CacheKind* kind_of(CacheContents& contents, const cache::Folder::File& file) {
+  if (!file.is_regular || !has_own_ending(file.name)) return nullptr;
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
-    if (name.starts_with(kKinds[i].prefix)) return &contents.kinds[i];
+    if (file.name.starts_with(kKinds[i].prefix)) return &contents.kinds[i];
   }
   return nullptr;
 }
 
 // Calls `take` for each of kvrm's files; false: it is not counted.
-Result<CacheContents> walk(const std::function<bool(const fs::path&)>& take) {
-  const fs::path folder = cache::Folder::of_user().path();
-  if (folder.empty()) return Error{"there is no cache: neither XDG_CACHE_HOME nor HOME names a folder"};
-  CacheContents contents{folder.string(), {}, 0};
+Result<CacheContents> walk(const std::function<bool(const cache::Folder&, const std::string& name)>& take) {
+  const cache::Folder folder = cache::Folder::of_user();
+  if (folder.path().empty()) return Error{"there is no cache: neither XDG_CACHE_HOME nor HOME names a folder"};
+  if (const std::string problem = folder.problem(); !problem.empty()) return Error{problem + ": it is not used"};
+  CacheContents contents{folder.path().string(), {}, 0};
   for (const Kind& kind : kKinds) {
     contents.kinds.push_back({std::string(kind.name), std::string(kind.purpose), 0, 0, {}});
   }
-  std::error_code problem;
-  for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end; entry.increment(problem)) {
-    CacheKind* kind = kind_of(contents, *entry);
+  for (const cache::Folder::File& file : folder.files()) {
+    CacheKind* kind = kind_of(contents, file);
     if (!kind) {
       ++contents.other_files;
       continue;
     }
-    std::error_code gone;  // another process may have removed it
-    const std::uint64_t size = entry->file_size(gone);
-    const auto written = gone ? fs::file_time_type() : entry->last_write_time(gone);
-    if (gone || !take(entry->path())) continue;
+    if (!take(folder, file.name)) continue;
     ++kind->files;
-    kind->bytes += size;
-    kind->newest = std::max(kind->newest, std::chrono::time_point_cast<std::chrono::system_clock::duration>(
-                                              std::chrono::file_clock::to_sys(written)));
-  }
-  if (problem && problem != std::errc::no_such_file_or_directory) {
-    return Error{folder.string() + ": " + problem.message()};
+    kind->bytes += file.bytes;
+    kind->newest = std::max(kind->newest, file.written);
   }
   return contents;
 }
@@ -84,19 +72,26 @@ Result<CacheContents> walk(const std::function<bool(const fs::path&)>& take) {
 std::string cache_folder() { return cache::Folder::of_user().path().string(); }
 
 Result<CacheContents> list_cache() {
-  return walk([](const fs::path&) { return true; });
+  return walk([](const cache::Folder&, const std::string&) { return true; });
 }
 
 Result<CacheContents> clear_cache() {
   std::string first_problem;
-  auto cleared = walk([&](const fs::path& path) {
+  auto cleared = walk([&](const cache::Folder& folder, const std::string& name) {
     std::error_code problem;
-    const bool removed = fs::remove(path, problem);
-    if (problem && first_problem.empty()) first_problem = path.string() + ": " + problem.message();
+    const bool removed = folder.remove(name, problem);
+    if (problem && first_problem.empty()) first_problem = (folder.path() / name).string() + ": " + problem.message();
     return removed;
   });
   if (cleared && !first_problem.empty()) return Error{first_problem};
   return cleared;
+}
+
+std::string code_cache_problem(const std::string& root) {
+  const cache::Folder folder = cache::Folder::of_user();
+  if (std::string problem = folder.problem(); !problem.empty()) return problem;
+  if (root.empty() || !folder.overlaps(root)) return {};
+  return folder.path().string() + " and the root " + root + " lie in one another: the program could change it";
 }
 
 }  // namespace kvrm

@@ -20,6 +20,9 @@ unsigned thread_count(const Options& options) {
 // Lanes that share one memory each have a thread, or one that waits for another could wait for ever.
 constexpr unsigned kMostCommonLanes = 1024;
 
+// Translated code of all lanes may take a quarter of what one guest may have, within these.
+constexpr u64 kLeastRegionBytes = u64{32} << 20, kMostRegionBytes = u64{256} << 20;
+
 // Null, and perhaps why, if the interpreter is to do everything.
 std::shared_ptr<translator::Translator> make_translator(const Options& options, const Dispatching& dispatching,
                                                         std::string& error) {
@@ -30,13 +33,14 @@ std::shared_ptr<translator::Translator> make_translator(const Options& options, 
   settings.perf_map = options.perf_map;
   settings.abandons = options.abandon_compilers;
   settings.threshold = options.jit_threshold;
+  settings.most_bytes = std::clamp<u64>(options.memory_limit / 4, kLeastRegionBytes, kMostRegionBytes);
   if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
   if (settings.everything()) {
     // What is translated before anybody knows whether it pays is kept small, and not kept at all.
     settings.limits = {8, 64, 2};
   } else {
     settings.limits.copy_functions = false;
-    settings.folder = cache::Folder::of_user();
+    if (options.code_cache) settings.folder = cache::Folder::of_user();
     settings.router = dispatching.decides();
   }
   return translator::Translator::create(settings, error);
@@ -68,6 +72,7 @@ CpuBackend::CpuBackend(const Options& options, Dispatching dispatching,
       engine_(options.engine),
       dispatching_(std::move(dispatching)),
       translator_(std::move(translator)),
+      cache_(translator_ && !translator_->settings().folder.path().empty(), options.notice),
       common_(options.common_memory ? std::make_shared<memory::AddressSpace>(memory_limit_, true) : nullptr),
       pool_(threads_),
       lanes_(options.lanes) {}
@@ -87,17 +92,23 @@ CpuLane& CpuBackend::at(unsigned lane) {
   return *place;
 }
 
-std::unique_ptr<CpuLane> CpuBackend::new_lane() const {
-  return std::make_unique<CpuLane>(common_ ? common_ : std::make_shared<memory::AddressSpace>(memory_limit_),
+std::unique_ptr<CpuLane> CpuBackend::new_lane(memory::AccountPointer account) const {
+  if (!account) account = std::make_shared<memory::Account>(memory_limit_);
+  return std::make_unique<CpuLane>(common_ ? common_ : std::make_shared<memory::AddressSpace>(std::move(account)),
                                    dispatching_, translator_);
 }
 
 Result<void> CpuBackend::start(unsigned lane, const linux_abi::Program& program, linux_abi::ProcessOptions options) {
+  look_at_root(options);
   auto& place = lanes_.at(lane);
   if (place) place->add_to(past_);
-  place = new_lane();
+  place = new_lane(options.account);
   options.most_files = descriptor_share(descriptors_, lanes_.size());
   return place->start(program, std::move(options));
+}
+
+void CpuBackend::look_at_root(const linux_abi::ProcessOptions& options) {
+  if (translator_ && !cache_.allows(options)) translator_->leave_cache();
 }
 
 void CpuBackend::run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) {
@@ -113,8 +124,9 @@ void CpuBackend::run(unsigned first, std::span<LaneResult> results, u64 budget, 
 JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, JobTimer& timer, RunControl& control) try {
   JobResult result;
   result.index = job.job->index;
-  KeptOutput output{{}, false, limits.max_output}, errors{{}, false, limits.max_output};
-  const auto made = new_lane();
+  const auto account = std::make_shared<memory::Account>(memory_limit_);
+  KeptOutput output{{}, false, limits.max_output, account}, errors{{}, false, limits.max_output, account};
+  const auto made = new_lane(account);
   CpuLane& lane = *made;
   auto options = job_options(job, output, errors);
   options.most_files = descriptor_share(descriptors_, threads_);
@@ -129,8 +141,8 @@ JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, JobTi
   if (result.stop.reason == StopReason::kCancelled && timed.timed_out()) result.stop.reason = StopReason::kTimeout;
   result.instructions = run.instructions;
   result.registers = registers_of(lane.cpu());
-  result.output = std::move(output.bytes);
-  result.errors = std::move(errors.bytes);
+  result.output = output.give();
+  result.errors = errors.give();
   result.output_cut = output.cut;
   result.errors_cut = errors.cut;
   result.dispatch = lane.dispatched();
@@ -147,6 +159,7 @@ JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, JobTi
 Result<void> CpuBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimits& limits, const JobCallback& done,
                                   RunControl& control) {
   ++past_.launches;
+  for (const LaneJob& job : jobs) look_at_root(job.program->options);
   std::mutex one_at_a_time;
   JobTimer timer(limits.timeout, control.cancel);
   std::atomic<u64> left = jobs.size();

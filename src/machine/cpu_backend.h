@@ -7,6 +7,7 @@
 
 #include "device/cpu/thread_pool.h"
 #include "machine/backend.h"
+#include "machine/cache_guard.h"
 #include "machine/cpu_lane.h"
 #include "machine/dispatching.h"
 #include "machine/job_timer.h"
@@ -31,7 +32,8 @@ class CpuBackend final : public Backend {
  private:
   CpuBackend(const Options& options, Dispatching dispatching, std::shared_ptr<translator::Translator> translator);
   CpuLane& at(unsigned lane);
-  std::unique_ptr<CpuLane> new_lane() const;
+  std::unique_ptr<CpuLane> new_lane(memory::AccountPointer account = {}) const;
+  void look_at_root(const linux_abi::ProcessOptions& options);
   JobResult run_job(const LaneJob& job, const JobLimits& limits, JobTimer& timer, RunControl& control);
 
   const u64 memory_limit_;
@@ -40,6 +42,7 @@ class CpuBackend final : public Backend {
   const Engine engine_;
   const Dispatching dispatching_;
   const std::shared_ptr<translator::Translator> translator_;  // null: the interpreter alone
+  CacheGuard cache_;
   const std::shared_ptr<memory::AddressSpace> common_;  // of all lanes; null: each has its own
   device::cpu::ThreadPool pool_;
   std::vector<std::unique_ptr<CpuLane>> lanes_;  // null until asked for

@@ -116,7 +116,9 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options,
   const auto tell = [&](const device::cuda::CompileProgress& progress) {
     if (options.notice && !progress.done) options.notice(progress.message);
   };
-  auto gpu = device::cuda::Gpu::open(static_cast<int>(options.device_ordinal), tell);
+  auto gpu =
+      device::cuda::Gpu::open(static_cast<int>(options.device_ordinal), tell,
+                              options.code_cache ? device::cuda::CubinCache::of_user() : device::cuda::CubinCache());
   if (!gpu) return gpu.error();
   if (options.common_memory && options.lanes > (*gpu)->most_lanes())
     return too_many_common_lanes(options.lanes, (*gpu)->most_lanes());
@@ -134,6 +136,7 @@ CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRoute
       router_(std::move(router)),
       regions_(std::move(regions)),
       job_regions_(regions_ ? std::make_unique<GpuRegions>(regions_->settings()) : nullptr),
+      cache_(regions_ && !regions_->settings().folder.path().empty(), options.notice),
       engine_(options.engine),
       memory_limit_(options.memory_limit),
       descriptors_(descriptors_of(options)),
@@ -144,6 +147,12 @@ CudaBackend::CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRoute
       slice_(slice_of(*gpu_)),
       lanes_(options.lanes) {
   if (common_) common_memory_ = std::make_unique<memory::AddressSpace>(memory_limit_, true);
+}
+
+void CudaBackend::look_at_root(const linux_abi::ProcessOptions& options) {
+  if (!regions_ || cache_.allows(options)) return;
+  regions_->leave_cache();
+  job_regions_->leave_cache();
 }
 
 LaneSet::Plan CudaBackend::plan(u32 lanes, u32 most_areas) const {
@@ -186,6 +195,7 @@ memory::GuestMemory& CudaBackend::memory(unsigned number) {
 }
 
 Result<void> CudaBackend::start(unsigned number, const linux_abi::Program& program, linux_abi::ProcessOptions options) {
+  look_at_root(options);
   auto& place = lanes_.at(number);
   auto lane = std::make_unique<Lane>();
   options.most_files = descriptor_share(descriptors_, lanes_.size());
@@ -428,11 +438,13 @@ void CudaBackend::run(unsigned first, std::span<LaneResult> results, u64 budget,
 Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimits& limits, const JobCallback& done,
                                    RunControl& control) {
   if (jobs.empty()) return {};
+  for (const LaneJob& job : jobs) look_at_root(job.program->options);
   struct Kept {
     KeptOutput output, errors;
   };
   TimedJobs timed(limits, jobs.size(), control.cancel);
   std::vector<Kept> kept(jobs.size(), Kept{{{}, false, limits.max_output}, {{}, false, limits.max_output}});
+  for (Kept& one : kept) one.output.account = one.errors.account = std::make_shared<memory::Account>(memory_limit_);
   const auto options_of = [&](u32 number) {
     auto options = job_options(jobs[number], kept[number].output, kept[number].errors);
     options.cancel = timed.cancel_of(number);

@@ -10,6 +10,7 @@
 #include "device/cuda/gpu.h"
 #include "device/cuda/lane_set.h"
 #include "machine/backend.h"
+#include "machine/cache_guard.h"
 #include "machine/cuda_processes.h"
 #include "machine/dispatching.h"
 #include "machine/gpu_regions.h"
@@ -51,6 +52,7 @@ class CudaBackend final : public Backend {
   void watch_places(GpuRegions* regions, device::cuda::LaneSet::Run& run, device::cuda::LaneSet::Hooks& hooks) const;
   Result<void> begin_regions(GpuRegions* regions, device::cuda::LaneSet& set, const device::cuda::StartSet& starts,
                              const std::atomic<bool>& cancel) const;
+  void look_at_root(const linux_abi::ProcessOptions& options);
   device::cuda::LaneSet::Plan plan(u32 lanes, u32 most_areas) const;
   Lane& at(unsigned lane);
   RestingMemory& resting(unsigned lane);
@@ -66,6 +68,7 @@ class CudaBackend final : public Backend {
   const Dispatching dispatching_;
   device::cuda::DeviceRouter router_;
   const std::unique_ptr<GpuRegions> regions_, job_regions_;  // of the two sets; null: the interpreter only
+  CacheGuard cache_;
   const Engine engine_;
   const u64 memory_limit_;
   const u64 descriptors_;  // of all guests together

@@ -11,8 +11,14 @@ bool is_old(const Weights& weights) {
   return weights.layout->name == neural::kDispatchEmbedding && weights.features == 1;
 }
 
+// A program that can write to the cache folder could vouch for any weights.
+bool is_verified(const Options& options, const Weights& weights) {
+  return weights.verified() && (options.code_cache || !weights.verification->from_cache);
+}
+
 Dispatch allowed(const Options& options, const Weights& weights, Result<void>& problem) {
-  if (options.dispatch != Dispatch::kNeural || weights.verified() || options.unverified) return options.dispatch;
+  if (options.dispatch != Dispatch::kNeural || is_verified(options, weights) || options.unverified)
+    return options.dispatch;
   if (is_old(weights)) {
     if (options.notice) {
       options.notice(weights.source +
@@ -46,7 +52,7 @@ Result<Dispatching> Dispatching::create(const Options& options) {
   if (!problem) return problem.error();
   result.mode_ = result.facts_.mode == Dispatch::kNeural ? dispatch::Mode::kNeural : dispatch::Mode::kHybrid;
   result.facts_.weights = weights->source + " (" + weights->layout->name + ", " + weights->checksum + ")";
-  result.facts_.verified = weights->verified();
+  result.facts_.verified = is_verified(options, *weights);
   return result;
 }
 

@@ -125,7 +125,7 @@ std::unique_ptr<GpuRegions> GpuRegions::create(const Options& options, const Dis
   if (options.jit_threshold == 0u) {
     settings.rounds = GpuRounds::eager();  // and nothing is kept
   } else {
-    settings.folder = cache::Folder::of_user();
+    if (options.code_cache) settings.folder = cache::Folder::of_user();
     settings.key = key_of(dispatching, gpu);
     settings.share = kShareOfTime;
     settings.overlaps = true;

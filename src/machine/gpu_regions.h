@@ -61,6 +61,8 @@ class GpuRegions {
   explicit GpuRegions(Settings settings) : settings_(std::move(settings)) {}
   ~GpuRegions();
   const Settings& settings() const { return settings_; }
+  // From now on nothing is read from the disk nor written to it.
+  void leave_cache() { settings_.folder = {}; }
 
   // The target has been given the programs with this code and has not run yet. `images` keep the words alive.
   // In all of these who cancels does not wait for compilers: they go on, and what they make is taken by the next to
@@ -108,7 +110,7 @@ class GpuRegions {
   void fail(const std::string& why);
   void save();
 
-  const Settings settings_;
+  Settings settings_;
   std::shared_ptr<RegionTarget> target_;
   std::vector<translator::SharedCode> codes_;
   std::vector<std::shared_ptr<const memory::Image>> images_;

@@ -45,17 +45,25 @@ std::vector<std::string> arguments_of(const std::string& path, const std::vector
 }
 
 void KeptOutput::take(std::span<const u8> more) {
-  const u64 room = limit - std::min<u64>(limit, bytes.size());
+  u64 room = limit - std::min<u64>(limit, bytes.size());
+  if (account) room = std::min(room, account->room());
   if (more.size() > room) {
     cut = true;
     more = more.first(room);
   }
+  if (account) (void)account->charge(more.size());
   bytes.append(reinterpret_cast<const char*>(more.data()), more.size());
+}
+
+std::string KeptOutput::give() {
+  if (account) account->release(bytes.size());
+  return std::exchange(bytes, {});
 }
 
 linux_abi::ProcessOptions job_options(const LaneJob& job, KeptOutput& output, KeptOutput& errors) {
   linux_abi::ProcessOptions options = job.program->options;
   options.args = arguments_of(options.exe_path, job.job->args);
+  options.account = output.account;
   if (options.trace) options.trace = trace_to_stderr(job.job->index);
   options.input = job.job->input ? job.job->input : std::make_shared<const std::string>();
   options.output = [&output](std::span<const u8> bytes) { output.take(bytes); };

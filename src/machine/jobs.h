@@ -28,8 +28,10 @@ struct KeptOutput {
   std::string bytes;
   bool cut = false;
   u64 limit = 0;
+  memory::AccountPointer account = {};  // of the guest; null: without a limit
 
   void take(std::span<const u8> more);
+  std::string give();  // what was kept, which is nobody's burden any more
 };
 
 // The options of a job's process, with its output going to the two receivers, which outlive the process.

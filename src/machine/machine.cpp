@@ -63,6 +63,7 @@ Result<Machine> Machine::create(const Options& options) {
   if (!backend) return backend.error();
   PartsPointer parts(new Parts);
   parts->lanes = options.lanes;
+  parts->memory_limit = options.memory_limit;
   parts->common_memory = options.common_memory;
   parts->backend = std::move(*backend);
   return Machine(std::move(parts));

@@ -25,6 +25,7 @@ struct LaneOutput {
 struct __attribute__((visibility("hidden"))) Machine::Parts {
   const Origin origin;
   unsigned lanes = 1;
+  std::uint64_t memory_limit = 0;
   bool common_memory = false;
   std::atomic<bool> has_run = false;
   std::unique_ptr<Backend> backend;

@@ -8,8 +8,9 @@ namespace kvrm {
 namespace {
 
 linux_abi::ProcessOptions lane_options(const JobProgram& loaded, const Program& program, std::optional<u64> lane,
-                                       LaneOutput* kept) {
+                                       LaneOutput* kept, u64 memory_limit) {
   linux_abi::ProcessOptions options = loaded.options;
+  options.account = std::make_shared<memory::Account>(memory_limit);
   if (options.trace) options.trace = trace_to_stderr(lane);
   options.args = arguments_of(program.path, program.args);
   options.stdin_fd = program.standard_input;
@@ -17,6 +18,7 @@ linux_abi::ProcessOptions lane_options(const JobProgram& loaded, const Program& 
   options.stderr_fd = program.standard_error;
   if (program.input) options.input = std::make_shared<const std::string>(*program.input);
   if (kept) {
+    kept->output.account = kept->errors.account = options.account;
     options.output = [kept](std::span<const u8> bytes) { kept->output.take(bytes); };
     options.errors = [kept](std::span<const u8> bytes) { kept->errors.take(bytes); };
   }
@@ -56,7 +58,7 @@ Result<void> Machine::Parts::start(unsigned lane, const JobProgram& loaded, cons
     kept->output.limit = kept->errors.limit = program.max_output;
   }
   const auto named = lanes > 1 ? std::optional<u64>(lane) : std::nullopt;
-  auto started = backend->start(lane, loaded.image, lane_options(loaded, program, named, kept.get()));
+  auto started = backend->start(lane, loaded.image, lane_options(loaded, program, named, kept.get(), memory_limit));
   outputs[lane] = std::move(kept);  // the process that used the old one is gone
   if (!started) return Error{program.path + ": " + started.error().message};
   return {};
@@ -67,8 +69,8 @@ Output Machine::take_output(unsigned lane) {
   const auto found = parts_->outputs.find(lane);
   if (found == parts_->outputs.end() || !found->second) return {};
   LaneOutput& kept = *found->second;
-  return {std::exchange(kept.output.bytes, {}), std::exchange(kept.errors.bytes, {}),
-          std::exchange(kept.output.cut, false), std::exchange(kept.errors.cut, false)};
+  return {kept.output.give(), kept.errors.give(), std::exchange(kept.output.cut, false),
+          std::exchange(kept.errors.cut, false)};
 }
 
 Result<void> Machine::run_jobs(const Program& program, std::span<const Job> jobs, const JobCallback& done,

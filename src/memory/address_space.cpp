@@ -35,17 +35,26 @@ u64 page_offset(u64 address) { return address & (kPageSize - 1); }
 
 }  // namespace
 
-AddressSpace::AddressSpace(u64 limit_bytes, bool common) : common_(common), frames_(limit_bytes) { cache_.clear(); }
+AddressSpace::AddressSpace(AccountPointer account, bool common) : common_(common), frames_(std::move(account)) {
+  cache_.clear();
+}
 AddressSpace::~AddressSpace() = default;
 
 // --- areas -----------------------------------------------------------------------------------------------------
 
-// Before every change of the areas: the array grows with them.
-void AddressSpace::make_room() {
-  if (areas_.has_room()) return;
-  std::vector<memory::Area> larger(2 * areas_.count() + 16);
+// Before every change of the areas: the array grows with them. False: there is no memory left for that. The first few
+// are free, so that a guest with a tiny limit can start.
+bool AddressSpace::make_room(u32 areas) {
+  constexpr std::size_t kFreeAreas = 256;
+  const std::size_t before = area_storage_.size();
+  if (before - areas_.count() >= areas) return true;
+  const std::size_t now = 2 * std::size_t{areas_.count()} + 16;
+  const std::size_t charged = now - std::max(before, std::min(now, kFreeAreas));
+  if (!account()->charge(charged * sizeof(memory::Area))) return false;
+  std::vector<memory::Area> larger(now);
   areas_.move_to(larger.data(), static_cast<u32>(larger.size()));
   area_storage_ = std::move(larger);
+  return true;
 }
 
 u64 AddressSpace::hold(std::shared_ptr<const Image> image) {
@@ -68,9 +77,9 @@ void AddressSpace::let_go_of_images() {
 bool AddressSpace::map(u64 address, u64 size, u32 protection) { return map_backed(address, size, protection, {}); }
 
 bool AddressSpace::map_backed(u64 address, u64 size, u32 protection, const Backing& backing) {
-  if (!areas_.may_change(address, size) || (common_ && !frames_.has_room(size))) return false;
+  if (!areas_.may_change(address, size) || (common_ && account()->room() < size)) return false;
   const bool may_end_image = areas_.has_source(address, size);
-  make_room();
+  if (!make_room()) return false;
   (void)areas_.map_backed(address, size, protection, backing);
   pages_replaced(address, size, may_end_image);
   return touch_pages(address, size);
@@ -80,9 +89,9 @@ bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_
   if (!image) return map(address, size, protection);
   if (!areas_.may_change(address, size) || page_offset(offset) != 0) return false;
   const bool in_place = image->is_written_in_place();
-  if (in_place ? (protection & kExecute) != 0 : common_ && !frames_.has_room(size)) return false;
+  if (in_place ? (protection & kExecute) != 0 : common_ && account()->room() < size) return false;
   const bool may_end_image = areas_.has_source(address, size);
-  make_room();
+  if (!make_room()) return false;
   (void)areas_.map_source(address, size, protection, offset, hold(std::move(image)));
   pages_replaced(address, size, may_end_image);
   return touch_pages(address, size);
@@ -105,7 +114,7 @@ bool AddressSpace::touch_pages(u64 address, u64 size) {
 bool AddressSpace::unmap(u64 address, u64 size) {
   if (!valid_range(address, size)) return false;
   const bool may_end_image = areas_.has_source(address, size);
-  make_room();
+  if (!make_room()) return false;
   (void)areas_.unmap(address, size);
   pages_replaced(address, size, may_end_image);
   return true;
@@ -121,7 +130,7 @@ void AddressSpace::pages_replaced(u64 address, u64 size, bool may_end_image) {
 bool AddressSpace::protect(u64 address, u64 size, u32 protection) {
   if (!areas_.may_change(address, size)) return false;
   if ((protection & kExecute) && shows_in_place(address, size)) return false;
-  make_room();
+  if (!make_room()) return false;
   const bool whole = areas_.protect(address, size, protection);
   for_each_entry(address, size,
                  [&](u64, u64& entry) { entry = (entry & ~kPermissions) | (protection & kPermissions); });
@@ -140,14 +149,14 @@ bool AddressSpace::shows_in_place(u64 address, u64 size) const {
 }
 
 bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
-  if (common_ || !areas_.may_move(from, from_size, to, to_size)) return false;
+  // Three changes of the areas follow, and after the first there is no way back.
+  if (common_ || !areas_.may_move(from, from_size, to, to_size) || !make_room(3 * Areas::kMostGrowth)) return false;
   unmap(to, to_size);
   // All page tables first: without them nothing moves.
   const u64 kept = std::min(from_size, to_size);
   bool whole = true;
   for_each_entry(from, kept, [&](u64 address, u64&) { whole = whole && make_slot(address - from + to); });
   if (!whole) return false;
-  make_room();
   areas_.move(from, from_size, to, to_size);
   for_each_entry(from, kept, [&](u64 address, u64& entry) {
     if (entry & kPageCode) forget_code(entry);
@@ -232,7 +241,7 @@ const u64* AddressSpace::find_entry(u64 address) const {
 // few are free, so that a guest with a tiny limit can start.
 u64* AddressSpace::make_slot(u64 address) {
   constexpr u64 kFreeTables = 64;
-  const auto may_grow = [&](u64 bytes) { return tables_++ < kFreeTables || frames_.charge(bytes); };
+  const auto may_grow = [&](u64 bytes) { return tables_++ < kFreeTables || account()->charge(bytes); };
   const u64 page = address >> kPageShift;
   auto& branch = branches_[page >> 24];
   if (!branch) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/cpu.h"
+#include "memory/account.h"
 #include "memory/areas.h"
 #include "memory/frame_pool.h"
 #include "memory/guest_memory.h"
@@ -35,7 +36,9 @@ class CodeListener {
 
 class AddressSpace final : public GuestMemory {
  public:
-  explicit AddressSpace(u64 limit_bytes, bool common = false);
+  explicit AddressSpace(AccountPointer account, bool common = false);
+  explicit AddressSpace(u64 limit_bytes, bool common = false)
+      : AddressSpace(std::make_shared<Account>(limit_bytes), common) {}
   ~AddressSpace() override;
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
@@ -94,7 +97,9 @@ class AddressSpace final : public GuestMemory {
   std::vector<PrivatePage> private_pages() const;
 
   u64 private_bytes() const { return frames_.bytes_in_use(); }
-  u64 limit_bytes() const { return frames_.limit_bytes(); }
+  // Of the guest: who keeps something else for it puts that there too.
+  const AccountPointer& account() const { return frames_.account(); }
+  u64 limit_bytes() const { return account()->limit(); }
 
  private:
   struct Resolved {
@@ -107,7 +112,7 @@ class AddressSpace final : public GuestMemory {
   void read_page(u64 entry, u64 offset, void* to, u64 count) const;
   void write_page(u64 entry, u64 offset, const void* from, u64 count);
   void note_write(u64 entry);
-  void make_room();
+  bool make_room(u32 areas = Areas::kMostGrowth);
   bool shows_in_place(u64 address, u64 size) const;
   u64 hold(std::shared_ptr<const Image> image);
   void let_go_of_images();

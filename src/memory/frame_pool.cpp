@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace kvrm::memory {
 namespace {
@@ -26,16 +27,22 @@ u64 first_missing(const u64* frames) {
 
 }  // namespace
 
-FramePool::FramePool(u64 limit_bytes)
-    : limit_frames_(limit_bytes / kFrameBytes),
-      most_reserved_(kMostSparse * (limit_bytes / kWindowBytes + kFirstExtent)) {}
+FramePool::FramePool(AccountPointer account)
+    : account_(std::move(account)), most_reserved_(kMostSparse * (account_->limit() / kWindowBytes + kFirstExtent)) {}
 
 FramePool::~FramePool() {
+  account_->release(bytes_in_use());
   for (const auto& extent : extents_) munmap(extent->base, extent->windows.size() * kWindowBytes);
 }
 
 u8* FramePool::allocate(u64 address) {
-  if (in_use_ >= limit_frames_) return nullptr;
+  if (!account_->charge(kFrameBytes)) return nullptr;
+  u8* const frame = find_frame(address);
+  if (!frame) account_->release(kFrameBytes);
+  return frame;
+}
+
+u8* FramePool::find_frame(u64 address) {
   Window* window = window_of(address);
   const u64 own = address / kFrameBytes % kWindowFrames;
   if (window && !has(window->used, own)) return take(*window, own);
@@ -64,13 +71,7 @@ void FramePool::release(u8* frame) {
   if (--window.in_use == 0) ++empty_;
   --in_use_;
   ++idle_;
-}
-
-bool FramePool::charge(u64 bytes) {
-  const u64 frames = bytes / kFrameBytes;
-  if (frames > limit_frames_ - std::min(in_use_, limit_frames_)) return false;
-  limit_frames_ -= frames;
-  return true;
+  account_->release(kFrameBytes);
 }
 
 // A part of a word of frames at a time: whoever let go of many mostly let go of neighbours.

@@ -1,4 +1,4 @@
-// Private pages of one guest, up to a limit.
+// Private pages of one guest, up to the limit of its account.
 //
 // A frame lies where its guest address says: 16 MiB of guest addresses have a window of the same size on the host, and
 // neighbouring windows lie side by side where there is room. So the distance from a guest's address to the host's is
@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "base/types.h"
+#include "memory/account.h"
 
 namespace kvrm::memory {
 
 class FramePool {
  public:
-  explicit FramePool(u64 limit_bytes);
+  explicit FramePool(AccountPointer account);
+  explicit FramePool(u64 limit_bytes) : FramePool(std::make_shared<Account>(limit_bytes)) {}
   ~FramePool();
   FramePool(const FramePool&) = delete;
   FramePool& operator=(const FramePool&) = delete;
@@ -25,10 +27,7 @@ class FramePool {
   // belongs there is taken (its page was moved), another one.
   u8* allocate(u64 address);
   void release(u8* frame);
-  // Counts bytes kept elsewhere for this guest (its page tables) against the limit; false when it is reached.
-  bool charge(u64 bytes);
-  bool has_room(u64 bytes) const { return bytes / kFrameBytes + in_use_ <= limit_frames_; }
-  u64 limit_bytes() const { return limit_frames_ * kFrameBytes; }
+  const AccountPointer& account() const { return account_; }
   u64 bytes_in_use() const { return in_use_ * kFrameBytes; }
   // Frames that the host may still hold memory for.
   u64 bytes_kept() const { return (in_use_ + idle_) * kFrameBytes; }
@@ -62,10 +61,11 @@ class FramePool {
   bool add_extent();
   void drop_empty_windows();
   Place place_of(const u8* frame);
+  u8* find_frame(u64 address);
   u8* take(Window& window, u64 frame);
   void give_idle_back();
 
-  u64 limit_frames_;
+  const AccountPointer account_;
   u64 in_use_ = 0;
   u64 most_in_use_ = 0;
   u64 idle_ = 0;  // not in use, but touched

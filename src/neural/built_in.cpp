@@ -1,7 +1,10 @@
 // The weights that come with the library: models/*.npy with their descriptions, as src/neural/embed.py wrote them.
+#include "neural/built_in.h"
+
 #include <span>
 
 #include "kvrm/models.h"
+#include "neural/sha256.h"
 
 namespace kvrm {
 namespace {
@@ -12,7 +15,18 @@ struct BuiltIn {
 };
 #include "neural/built_in.inc"
 
+std::string_view description_of(const BuiltIn& one) {
+  return {reinterpret_cast<const char*>(one.description.data()), one.description.size()};
+}
+
 }  // namespace
+
+std::string_view neural::built_in_description(std::string_view checksum) {
+  for (const BuiltIn& one : kBuiltIn) {
+    if ("sha256:" + sha256(std::as_bytes(one.npy)) == checksum) return description_of(one);
+  }
+  return {};
+}
 
 std::vector<std::string> built_in_models() {
   std::vector<std::string> names;
@@ -23,8 +37,7 @@ std::vector<std::string> built_in_models() {
 Result<WeightsPointer> built_in_weights(std::string_view model) {
   for (const BuiltIn& one : kBuiltIn) {
     if (one.model != model) continue;
-    const std::string_view description(reinterpret_cast<const char*>(one.description.data()), one.description.size());
-    return parse_weights(std::as_bytes(one.npy), description, "built in");
+    return parse_weights(std::as_bytes(one.npy), description_of(one), "built in");
   }
   return Error{"no weights for '" + std::string(model) + "' come with this build"};
 }

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "translator/bitcode.h"
+#include "translator/feed.h"
 #include "translator/host_compiler.h"
 #include "translator/region_store.h"
 #include "translator/thread_clock.h"
@@ -23,6 +24,11 @@ constexpr u32 kEarlyRuns = 3;
 // What a word is taken to cost before any has been compiled, and how many words' time that weighs.
 constexpr double kUsualSecondsAWord = 1e-3;
 constexpr double kUsualWords = 40;
+// What a region costs beside its object file: pages of its own, the linker's notes.
+constexpr u64 kRegionBytes = u64{16} << 10;
+// Bounds on what is known of code without regions; a guest can make up any number of it.
+constexpr std::size_t kMostRequests = 1024, kMostAskedFor = std::size_t{1} << 16;
+constexpr std::size_t kMostDistinctWords = std::size_t{1} << 20;
 
 // Which entries have regions, as a set that may name too many: whoever decodes a word asks it first, without a lock.
 class LikelyHeads {
@@ -55,7 +61,7 @@ struct Request {
 class HostTranslator final : public Translator, public std::enable_shared_from_this<HostTranslator> {
  public:
   explicit HostTranslator(const Settings& settings)
-      : Translator(settings), store_(settings.folder, store_key(settings)) {}
+      : Translator(settings), store_(settings.folder, store_key(settings), settings.most_bytes) {}
 
   // Nobody will ask for anything any more. LLVM's globals must outlive a compiler that is at work.
   void close() {
@@ -90,6 +96,11 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     return shared;
   }
 
+  void leave_cache() override {
+    const std::lock_guard lock(mutex_);
+    store_.close();
+  }
+
   RegionPointer find(u64 head, const Matches& matches) override {
     if (!heads_.contains(head)) return nullptr;
     const std::lock_guard lock(mutex_);
@@ -121,7 +132,8 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
   void request(Plan plan, double urgency, u64 program) override {
     Source source = Source::of(plan);
     const std::lock_guard lock(mutex_);
-    if (spent() || !asked_for_.insert(source.hash).second) return;
+    if (asked_for_.size() >= kMostAskedFor) asked_for_.clear();
+    if (spent() || requests_.size() >= kMostRequests || !asked_for_.insert(source.hash).second) return;
     waiting_words_ += plan.words;
     requests_.push_back({std::move(plan), std::move(source), urgency, program});
     if (!worker_.joinable()) worker_ = std::thread([self = shared_from_this()] { self->work(); });
@@ -129,14 +141,22 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
   }
 
   std::vector<RegionPointer> finished(std::size_t& seen) override {
-    if (finished_count_.load(std::memory_order_acquire) == seen) return {};
+    if (!finished_.has_news(seen)) return {};
     const std::lock_guard lock(mutex_);
     std::vector<RegionPointer> fresh;
-    for (; seen < finished_.size(); ++seen) {
-      if (RegionPointer region = finished_[seen].lock()) fresh.push_back(std::move(region));
+    for (const auto& region : finished_.since(seen)) {
+      if (RegionPointer there = region.lock()) fresh.push_back(std::move(there));
     }
     return fresh;
   }
+
+  std::vector<u64> forgotten(std::size_t& seen) override {
+    if (!forgotten_.has_news(seen)) return {};
+    const std::lock_guard lock(mutex_);
+    return forgotten_.since(seen);
+  }
+
+  u64 pressure() const override { return pressure_.load(std::memory_order_relaxed); }
 
   void ran(SharedProfile& program, const Run& run) override {
     program.run_seconds += run.seconds;
@@ -166,6 +186,7 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     const std::lock_guard runs_lock(runs_mutex_);
     Counts counts = counts_;
     counts.distinct_words = distinct_words_.size();
+    counts.bytes = bytes_;
     counts.interpreted = runs_.interpreted;
     counts.translated = runs_.translated;
     counts.interpreter_seconds = runs_.interpreter_seconds;
@@ -190,8 +211,10 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
   RegionPointer find_linked(u64 head, const Matches& matches) const {
     const auto found = regions_.find(head);
     if (found == regions_.end()) return nullptr;
-    for (const RegionPointer& region : found->second) {
-      if (matches(region->source)) return region;
+    for (const Known& known : found->second) {
+      if (!matches(known.region->source)) continue;
+      known.asked_for = ++time_;
+      return known.region;
     }
     return nullptr;
   }
@@ -208,6 +231,10 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
       const StoredRegion* there = store_.find(source.head, [&](const Source& known) { return known == source; });
       if (there) stored = *there;
       if (over_ || (spent() && !there)) return nullptr;
+      if (!make_space()) {
+        asked_for_.erase(source.hash);
+        return nullptr;
+      }
     }
     if (!start_compiler()) return nullptr;
     if (!stored.object.empty()) return link_stored(stored);
@@ -222,11 +249,11 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     compiled_words_ += plan.words;
     const auto shared = profiles_.find(program);
     if (shared != profiles_.end()) shared->second->compile_seconds += linked - begin;
-    RegionPointer region = enter(source, std::move(code), plan.words, compiled - begin, linked - compiled);
+    RegionPointer region =
+        enter(source, std::move(code), plan.words, object.size(), compiled - begin, linked - compiled);
     if (!region || over_) return region;
     store_.add(program, {std::move(source), plan.words, std::move(object)});
-    finished_.push_back(region);
-    finished_count_.store(finished_.size(), std::memory_order_release);
+    finished_.tell(region);
     return region;
   }
 
@@ -236,27 +263,31 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     {
       const std::lock_guard lock(mutex_);
       if (RegionPointer known = find(stored.source)) return known;
+      if (!make_space()) return nullptr;
     }
     const double begin = thread_seconds();
     std::shared_ptr<const HostCode> code = compiler_->link(stored.object, stored.source.name());
     const double linked = thread_seconds();
     const std::lock_guard lock(mutex_);
-    RegionPointer region = enter(stored.source, std::move(code), stored.words, 0, linked - begin);
+    RegionPointer region = enter(stored.source, std::move(code), stored.words, stored.object.size(), 0, linked - begin);
     if (region) ++counts_.from_cache;
     return region;
   }
 
-  RegionPointer enter(const Source& source, std::shared_ptr<const HostCode> code, u32 words, double compiling,
-                      double linking) {
+  RegionPointer enter(const Source& source, std::shared_ptr<const HostCode> code, u32 words, u64 object,
+                      double compiling, double linking) {
     counts_.seconds += compiling + linking;
     counts_.link_seconds += linking;
     if (!code) return nullptr;
     ++counts_.regions;
     counts_.words += words;
-    for (const u64 address : source.addresses()) distinct_words_.insert(address);
+    for (const u64 address : source.addresses()) {
+      if (distinct_words_.size() < kMostDistinctWords) distinct_words_.insert(address);
+    }
     const auto region = std::make_shared<const Region>(Region{source, code->handler(), code});
-    forget_unused();
-    regions_[source.head].push_back(region);
+    const u64 bytes = kRegionBytes + object + 8 * words;
+    bytes_ += bytes;
+    regions_[source.head].push_back({region, bytes, ++time_});
     heads_.insert(source.head);
     return region;
   }
@@ -271,14 +302,39 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     return compiler_ != nullptr;
   }
 
-  // Code that changes all the time must not fill the memory: regions that no lane holds go when there are very many.
-  void forget_unused() {
-    constexpr std::size_t kMost = 4096;
-    if (++regions_since_look_ < kMost) return;
-    regions_since_look_ = 0;
+  // Code that changes all the time must not fill the memory. False: there is no room for another region.
+  bool make_space() {
+    if (bytes_ + kRegionBytes <= settings().most_bytes) return true;
+    forget(settings().most_bytes / 4 * 3);
+    if (bytes_ + kRegionBytes <= settings().most_bytes) return true;
+    pressure_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+
+  // Of the regions that no lane holds those go that were asked for longest ago, until the rest takes so many bytes.
+  void forget(u64 bytes) {
+    std::vector<const Known*> unused;
+    for (const auto& [head, list] : regions_) {
+      for (const Known& known : list) {
+        if (known.region.use_count() == 1) unused.push_back(&known);
+      }
+    }
+    std::ranges::sort(unused, {}, [](const Known* known) { return known->asked_for; });
+    std::unordered_set<const Region*> going;
+    for (const Known* known : unused) {
+      if (bytes_ <= bytes) break;
+      bytes_ -= known->bytes;
+      asked_for_.erase(known->region->source.hash);
+      going.insert(known->region.get());
+    }
     for (auto at = regions_.begin(); at != regions_.end();) {
-      std::erase_if(at->second, [](const RegionPointer& region) { return region.use_count() == 1; });
-      at = at->second.empty() ? regions_.erase(at) : std::next(at);
+      std::erase_if(at->second, [&](const Known& known) { return going.contains(known.region.get()); });
+      if (!at->second.empty()) {
+        ++at;
+        continue;
+      }
+      forgotten_.tell(at->first);  // there is no newer one
+      at = regions_.erase(at);
     }
   }
 
@@ -312,16 +368,23 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;
-  std::unordered_map<u64, std::vector<RegionPointer>> regions_;
-  std::size_t regions_since_look_ = 0;
+  struct Known {
+    RegionPointer region;
+    u64 bytes;
+    mutable u64 asked_for;  // when, in calls
+  };
+  std::unordered_map<u64, std::vector<Known>> regions_;  // by head
+  u64 bytes_ = 0;  // of them
+  mutable u64 time_ = 0;
+  std::atomic<u64> pressure_ = 0;
   LikelyHeads heads_, stored_heads_;
   RegionStore store_;
   std::unordered_map<u64, std::shared_ptr<SharedProfile>> profiles_;
   std::unordered_set<u64> asked_for_;
   std::vector<Request> requests_;
   double waiting_words_ = 0;  // in requests that are not finished
-  std::vector<std::weak_ptr<const Region>> finished_;
-  std::atomic<std::size_t> finished_count_ = 0;
+  Feed<std::weak_ptr<const Region>> finished_;
+  Feed<u64> forgotten_;
   Counts counts_;
   std::unordered_set<u64> distinct_words_;
   double compile_seconds_ = 0, compiled_words_ = 0;

@@ -18,6 +18,8 @@ using memory::kPageSize;
 constexpr u64 kLongestBurst = u64{1} << 20;
 // Code that changed so often under its regions is left to the interpreter.
 constexpr u32 kMostChanges = 16;
+constexpr u32 kChangesForgotten = 4;  // what it counts when the region had to go
+constexpr std::size_t kMostGivenUp = std::size_t{1} << 14;  // entries whose changes are counted
 constexpr u32 kMostUnusual = 1000;
 constexpr u32 kAllWords = ~0u;
 // Regions of up to so many words are worth waiting for, until they can be afforded; code in pieces is slower.
@@ -44,6 +46,7 @@ LaneRegions::LaneRegions(std::shared_ptr<Translator> translator, memory::Address
     : translator_(std::move(translator)),
       space_(space),
       engine_(engine),
+      pressure_seen_(translator_->pressure()),
       sampler_(translator_->settings().threshold.has_value()) {
   engine_.use_regions(this);
   engine_.context().paused_region = interpreter::Context::kNoAddress;
@@ -171,6 +174,18 @@ void LaneRegions::take_finished() {
   }
 }
 
+// They are candidates again, a few times: what does not fit is not worth translating over and over.
+void LaneRegions::reopen_forgotten() {
+  const std::vector<u64> heads = translator_->forgotten(forgotten_seen_);
+  if (heads.empty()) return;
+  const std::lock_guard lock(shared_->mutex);
+  for (const u64 head : heads) {
+    if (installed_.contains(head)) continue;
+    count_change(head, kChangesForgotten);
+    shared_->profile.reopen(head);
+  }
+}
+
 // Where its head is decoded already; otherwise it is found when that happens.
 void LaneRegions::put(const RegionPointer& region) {
   Entry* place = engine_.cache().find(region->source.head);
@@ -205,11 +220,16 @@ interpreter::Handler LaneRegions::unusual(Entry* place, u64 pc) {
 
 LaneRegions::Pace LaneRegions::between_bursts(const Cpu& cpu, u64 retired) {
   usual_float_ = cpu.fpcr == 0 && (cpu.fpsr & semantics::kInexact) != 0;
+  if (const u64 pressure = translator_->pressure(); pressure != pressure_seen_) {
+    pressure_seen_ = pressure;
+    uninstall_if([](const Installed&) { return true; });
+  }
   released_.clear();
   if (std::exchange(current_, this) != this || sampler_.has_moved()) sampler_.restart_clock();
   const u64 paused = std::exchange(engine_.context().paused_region, interpreter::Context::kNoAddress);
   if (translator_->settings().everything() || !program_) return {kLongestBurst, 0};
   take_finished();
+  reopen_forgotten();
   if (sampler_.is_tracing()) {
     end_trace();
   } else {
@@ -338,11 +358,16 @@ void LaneRegions::uninstall_if(Condition condition) {
   }
 }
 
+void LaneRegions::count_change(u64 head, u32 count) {
+  if (given_up_.size() >= kMostGivenUp) given_up_.clear();
+  given_up_[head] += count;
+}
+
 void LaneRegions::code_written(const u8* page) {
   std::vector<u64> changed;
   uninstall_if([&](const Installed& installed) {
     if (std::ranges::find(installed.pages, page) == installed.pages.end()) return false;
-    ++given_up_[installed.region->source.head];
+    count_change(installed.region->source.head, 1);
     changed.push_back(installed.region->source.head);
     return true;
   });

@@ -63,6 +63,8 @@ class LaneRegions final : public interpreter::Regions {
                                             const interpreter::Entry& plain);
   void put(const RegionPointer& region);
   void take_finished();
+  void reopen_forgotten();
+  void count_change(u64 head, u32 count);
   void begin_program(u64 pc, const u8* page);
   using Follow = std::function<bool(const Transition&)>;
   Plan plan_at(u64 pc, const Follow& follow, u32 most_words);
@@ -81,7 +83,8 @@ class LaneRegions final : public interpreter::Regions {
   std::unordered_set<interpreter::Handler> handlers_;  // of them
   std::unordered_map<u64, u32> given_up_;  // how often code with this head has changed
   std::vector<RegionPointer> released_;  // may still be running
-  std::size_t finished_seen_ = 0;
+  std::size_t finished_seen_ = 0, forgotten_seen_ = 0;
+  u64 pressure_seen_;
   std::optional<u64> program_;
   std::shared_ptr<SharedProfile> shared_;  // of the program
   Sampler sampler_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace kvrm::translator {
 namespace {
@@ -9,6 +10,27 @@ namespace {
 constexpr u64 kWordBytes = 4;
 // Of one program on disk. The most often run are kept.
 constexpr std::size_t kMostKept = std::size_t{1} << 16;
+
+// Of one program in memory: a guest can run any number of words, in places that come and go.
+constexpr std::size_t kMostKnown = std::size_t{1} << 17;
+
+// Keeps the better half of what there is too much of.
+template <class Map, class Count>
+void trim(Map& map, Count count) {
+  if (map.size() <= kMostKnown) return;
+  std::vector<u64> counts;
+  counts.reserve(map.size());
+  for (const auto& [key, value] : map) counts.push_back(count(value));
+  constexpr std::size_t kKept = kMostKnown / 2;
+  std::ranges::nth_element(counts, counts.begin() + kKept, std::greater<>());
+  const u64 least = counts[kKept];
+  // Of those that are equal, as many as there is room for.
+  auto room = static_cast<std::ptrdiff_t>(kKept) - std::ranges::count_if(counts, [&](u64 one) { return one > least; });
+  std::erase_if(map, [&](const auto& entry) {
+    const u64 here = count(entry.second);
+    return here < least || (here == least && --room < 0);
+  });
+}
 
 bool begins_region(const TraceStep& step) {
   switch (step.flow) {
@@ -39,6 +61,9 @@ void Profile::add(std::span<const TraceStep> steps, u64 weight) {
     if (is_taken) taken_[{step.from, step.to}] += weight;
     if (is_taken && !step.enters_region) arrive(step.to, weight, begins_region(step));
   }
+  trim(words_, [](const Word& word) { return word.seen; });
+  trim(taken_, [](u64 count) { return count; });
+  trim(heads_, [](const Head& head) { return head.arrivals; });
   changed_ = true;
 }
 

@@ -60,6 +60,8 @@ class Profile {
   const Past& past() const { return past_; }
   void end_run(double run_seconds, double compile_seconds);
   bool changed() const { return changed_; }
+  // How many words, branches and entries are known: there is a limit, beyond which those go that ran least.
+  std::size_t size() const { return words_.size() + taken_.size() + heads_.size(); }
 
   void write(cache::Writer& to) const;
   bool read(cache::Reader& from);

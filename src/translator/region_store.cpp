@@ -1,5 +1,6 @@
 #include "translator/region_store.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <span>
 
@@ -10,7 +11,6 @@ namespace {
 
 constexpr std::size_t kMostFiles = 256;
 constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
-constexpr std::size_t kMostOfOneProgram = std::size_t{64} << 20;
 
 using cache::Reader;
 using cache::Writer;
@@ -91,6 +91,7 @@ void RegionStore::open(u64 program, const std::function<void(const Source&)>& fo
   const auto [place, is_new] = programs_.try_emplace(program);
   if (!is_new) return;
   place->second.regions = read(program);
+  for (const auto& [key, region] : place->second.regions) place->second.bytes += region.object.size();
   if (!found) return;
   for (const auto& [key, region] : place->second.regions) found(region.source);
 }
@@ -105,10 +106,18 @@ const StoredRegion* RegionStore::find(u64 head, const std::function<bool(const S
 }
 
 void RegionStore::add(u64 program, StoredRegion region) {
+  if (folder_.path().empty()) return;
   Program& known = programs_[program];
+  if (known.bytes + region.object.size() > std::min(most_bytes_, kMostOfOneProgram)) return;
+  known.bytes += region.object.size();
   const auto key = std::pair(region.source.head, region.source.hash);
   known.regions.insert_or_assign(key, std::move(region));
   known.changed = true;
+}
+
+void RegionStore::close() {
+  folder_ = {};
+  programs_.clear();
 }
 
 void RegionStore::save() {

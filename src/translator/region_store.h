@@ -25,8 +25,11 @@ struct StoredRegion {
 // Not safe for several threads.
 class RegionStore {
  public:
+  static constexpr std::size_t kMostOfOneProgram = std::size_t{64} << 20;
   // `key`: everything but the guest's code that object files depend on.
-  RegionStore(cache::Folder folder, std::string key) : folder_(std::move(folder)), key_(std::move(key)) {}
+  // Of one program it takes no more bytes of object files than that.
+  RegionStore(cache::Folder folder, std::string key, std::size_t most_bytes = kMostOfOneProgram)
+      : folder_(std::move(folder)), key_(std::move(key)), most_bytes_(most_bytes) {}
 
   // Reads what is known about a program, named by a hash of its first code. Once; `found` is told of its regions.
   void open(u64 program, const std::function<void(const Source&)>& found = {});
@@ -36,6 +39,8 @@ class RegionStore {
   // What earlier runs of an open program have found out; nothing if there were none.
   Profile read_profile(u64 program) const;
   void store_profile(u64 program, const Profile& profile) const;
+  // Forgets everything and leaves the folder alone from now on.
+  void close();
   // Writes the programs that have something new, together with what others have stored in the meantime.
   void save();
 
@@ -50,10 +55,12 @@ class RegionStore {
   std::string file_name(const char* kind, u64 program) const;
   void store(const char* kind, u64 program, std::span<const std::byte> contents) const;
 
-  const cache::Folder folder_;
+  cache::Folder folder_;
   const std::string key_;
+  const std::size_t most_bytes_;
   struct Program {
     Regions regions;
+    std::size_t bytes = 0;  // of their object files
     bool changed = false;
   };
   std::unordered_map<u64, Program> programs_;

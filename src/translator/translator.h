@@ -22,6 +22,8 @@ struct Settings {
   std::optional<u32> threshold;
   bool in_background = true;
   double budget_seconds = 1e9;  // of compiling
+  // Regions of all lanes together, with what is known of them. Beyond that those go that were not asked for longest.
+  u64 most_bytes = u64{256} << 20;
   PlanLimits limits;
   cache::Folder folder;  // where regions are kept; none: nowhere
   std::string router;  // who says what words are; regions are kept for each apart
@@ -37,6 +39,7 @@ struct Counts {
   u64 from_cache = 0;  // of them
   u64 words = 0;  // guest words in them, with repetitions
   u64 distinct_words = 0;
+  u64 bytes = 0;  // that regions take now, estimated
   double seconds = 0;  // of processor time spent compiling and linking
   double link_seconds = 0;  // of them, linking
   // How lanes ran, estimated from samples.
@@ -63,6 +66,8 @@ class Translator {
 
   // Programs are named by a hash of the code they start with: regions are kept on disk for each.
   virtual std::shared_ptr<SharedProfile> open(u64 program) = 0;
+  // From now on nothing is read from the disk nor written to it.
+  virtual void leave_cache() = 0;
   using Matches = std::function<bool(const Source&)>;
   // A region with this entry that is linked already and whose source passes; null if there is none, which is found out
   // without waiting for anybody.
@@ -75,6 +80,12 @@ class Translator {
   virtual void request(Plan plan, double urgency, u64 program) = 0;
   // Regions that have been made since the caller asked last; `seen` is the caller's place in the list.
   virtual std::vector<RegionPointer> finished(std::size_t& seen) = 0;
+
+  // Entries whose regions have gone since, `seen` as above.
+  virtual std::vector<u64> forgotten(std::size_t& seen) = 0;
+  // Changes when there are too many regions that lanes hold: they let go of theirs, and soon find those again that they
+  // use.
+  virtual u64 pressure() const = 0;
 
   // A lane has run for so long since it last said so.
   struct Run {

@@ -43,12 +43,14 @@ TEST(FramePool, ATakenPlaceGivesAnotherFrame) {
 
 TEST(FramePool, TheLimitIsExactAndChargesCount) {
   FramePool pool(16 * kPage);
-  EXPECT_TRUE(pool.charge(6 * kPage));
-  EXPECT_TRUE(pool.has_room(10 * kPage));
-  EXPECT_FALSE(pool.has_room(11 * kPage));
+  Account& account = *pool.account();
+  EXPECT_TRUE(account.charge(6 * kPage));
+  EXPECT_EQ(account.room(), 10 * kPage);
   for (u64 i = 0; i < 10; ++i) ASSERT_NE(pool.allocate(i << 30), nullptr);
   EXPECT_EQ(pool.allocate(0), nullptr);
-  EXPECT_FALSE(pool.charge(kPage));
+  EXPECT_FALSE(account.charge(kPage));
+  account.release(kPage);
+  EXPECT_NE(pool.allocate(0), nullptr);
 }
 
 // A guest that goes on to new addresses all the time takes no more of the host than it ever had at once, and no more

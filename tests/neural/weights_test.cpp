@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -119,7 +120,6 @@ TEST(Weights, RefusesADescriptionThatDoesNotFit) {
   EXPECT_NE(with("layout", 2).find("layout version 2"), std::string::npos);
   EXPECT_NE(with("features", 3).find("features version 3"), std::string::npos);
   EXPECT_NE(with("checksum", "sha256:0").find("other weights"), std::string::npos);
-  EXPECT_NE(with("verified", {{"checksum", 1}}), "");
   Json moved = good;
   moved["tensors"][2]["offset"] = 9601;
   EXPECT_NE(refusal(file, moved.dump()).find("fc1.bias"), std::string::npos);
@@ -142,26 +142,29 @@ TEST(Weights, SurvivesDamagedDescriptions) {
 }
 
 TEST(Weights, AVerificationCountsForItsOwnWeightsOnly) {
+  Weights weights;
+  weights.checksum = "sha256:0";
+  const Verification good = {"sha256:0", "2026-11-15", "cpu", "all", 4294967296, 0, 1.5};
+  const auto verified = [&](const auto& change) {
+    weights.verification = good;
+    change(*weights.verification);
+    return weights.verified();
+  };
+  EXPECT_TRUE(verified([](Verification&) {}));
+  EXPECT_FALSE(verified([](Verification& record) { record.checksum = "sha256:1"; }));
+  EXPECT_FALSE(verified([](Verification& record) { record.words = 4294967295; }));
+  EXPECT_FALSE(verified([](Verification& record) { record.errors = 1; }));
+  EXPECT_FALSE(verified([](Verification& record) { record.margin = 0; }));
+}
+
+TEST(Weights, ADescriptionCannotVouchForItself) {
   const std::string file = npy(random_values(10279, 6));
   Json json = description_of("dispatch-embedding", file, 2);
-  const auto verified = [&](Json record) {
-    json["verified"] = std::move(record);
-    auto weights = parse_weights(bytes_of(file), json.dump(), "file");
-    EXPECT_TRUE(weights) << weights.error().message;
-    return weights.ok() && (*weights)->verified();
-  };
-  const Json good = {{"checksum", json["checksum"]}, {"date", "2026-11-15"}, {"device", "cpu"}, {"method", "all"},
-                     {"words", 4294967296},          {"errors", 0},          {"margin", 1.5}};
-  EXPECT_TRUE(verified(good));
-  const auto with = [&](const char* key, Json value) {
-    Json changed = good;
-    changed[key] = std::move(value);
-    return changed;
-  };
-  EXPECT_FALSE(verified(with("checksum", "sha256:1")));
-  EXPECT_FALSE(verified(with("words", 4294967295)));
-  EXPECT_FALSE(verified(with("errors", 1)));
-  EXPECT_FALSE(verified(with("margin", 0)));
+  json["verified"] = {{"checksum", json["checksum"]}, {"date", "2026-11-15"}, {"device", "cpu"}, {"method", "all"},
+                      {"words", 4294967296},          {"errors", 0},          {"margin", 1.5}};
+  auto weights = parse_weights(bytes_of(file), json.dump(), "file");
+  ASSERT_TRUE(weights) << weights.error().message;
+  EXPECT_FALSE((*weights)->verified());
 }
 
 class Files : public testing::Test {
@@ -169,13 +172,19 @@ class Files : public testing::Test {
   void SetUp() override {
     folder_ = std::filesystem::temp_directory_path() / ("kvrm-weights-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
+    if (const char* before = std::getenv("XDG_CACHE_HOME")) before_ = before;
+    setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override {
+    before_.empty() ? unsetenv("XDG_CACHE_HOME") : setenv("XDG_CACHE_HOME", before_.c_str(), 1);
+    std::filesystem::remove_all(folder_);
+  }
   std::string put(const std::string& name, const std::string& text) {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return (folder_ / name).string();
   }
   std::filesystem::path folder_;
+  std::string before_;
 };
 
 TEST_F(Files, LoadAndRecord) {
@@ -183,17 +192,23 @@ TEST_F(Files, LoadAndRecord) {
   const std::string path = put("a.npy", file);
   ASSERT_TRUE(load_weights(path));
   EXPECT_FALSE(load_weights(path).value()->described);
-  EXPECT_FALSE(record_verification(path, {}).ok()) << "there is no description to write to";
 
   put("a.json", description_of("dispatch-embedding", file, 2).dump());
   ASSERT_TRUE(load_weights(path));
   EXPECT_EQ(load_weights(path).value()->features, 2u);
   const Verification passed = {"sha256:" + sha256(bytes_of(file)), "2026-11-15", "cpu", "all", 4294967296, 0, 2.5};
-  ASSERT_TRUE(record_verification(path, passed));
+  EXPECT_FALSE((*load_weights(path))->verified());
+  ASSERT_TRUE(record_verification(passed));
   auto weights = load_weights(path);
   ASSERT_TRUE(weights) << weights.error().message;
   EXPECT_TRUE((*weights)->verified());
   EXPECT_EQ((*weights)->verification->margin, 2.5);
+  EXPECT_TRUE((*weights)->verification->from_cache);
+
+  // Others could have written it.
+  std::filesystem::permissions(folder_ / "cache" / "kvrm", std::filesystem::perms::all);
+  EXPECT_FALSE((*load_weights(path))->verified());
+  EXPECT_FALSE(record_verification(passed).ok());
 
   put("a.json", "");
   EXPECT_FALSE(load_weights(path).ok());
@@ -208,6 +223,7 @@ TEST(BuiltIn, AreWhatTheFilesAre) {
     auto file = load_weights(std::string(KVRM_MODELS) + "/" + model + ".npy");
     ASSERT_TRUE(file) << file.error().message;
     EXPECT_EQ((*own)->checksum, (*file)->checksum);
+    EXPECT_EQ((*own)->verified(), (*file)->verified()) << "the same bytes, the same record";
     EXPECT_EQ((*own)->layout->name, model);
   }
   EXPECT_FALSE(built_in_weights("loop-detector").ok());

@@ -128,5 +128,21 @@ TEST(Profile, SurvivesTheDisk) {
   EXPECT_FALSE(none.read(cut));
 }
 
+TEST(Profile, WhatRanLeastGoesWhenThereIsTooMuch) {
+  Profile profile;
+  profile.add(kLoop, 1000);
+  for (u64 round = 0; round < 40; ++round) {
+    Steps steps;
+    for (u64 i = 0; i < 10000; ++i) {
+      const u64 pc = 0x100000 + (round * 10000 + i) * 16;
+      steps.push_back({pc, pc - 8, Flow::kConditional});
+    }
+    profile.add(steps, 1);
+  }
+  EXPECT_LE(profile.size(), 3u << 17);
+  EXPECT_EQ(profile.unpaid(0x1004), 1000u);
+  EXPECT_EQ(entries(profile).front(), 0x1000u);
+}
+
 }  // namespace
 }  // namespace kvrm::translator

@@ -16,14 +16,14 @@ unsigned single_bytes() {
          static_cast<unsigned>(memory::kAloneTranslations * sizeof(memory::LaneTranslation));
 }
 
-Result<GpuPointer> Gpu::open(int ordinal, const ProgressCallback& progress) {
+Result<GpuPointer> Gpu::open(int ordinal, const ProgressCallback& progress, const CubinCache& cache) {
   auto driver = Driver::instance();
   if (!driver) return driver.error();
   auto context = Context::open(*driver, ordinal);
   if (!context) return context.error();
   auto gpu = std::make_shared<Gpu>();
   gpu->context = *context;
-  auto kernel = load_kernel(gpu->context, progress);
+  auto kernel = load_kernel(gpu->context, progress, cache);
   if (!kernel) return kernel.error();
   gpu->kernel = std::move(*kernel);
   if (auto taken = gpu->take_functions(); !taken) return taken.error();

@@ -21,7 +21,8 @@ struct Gpu {
   unsigned single_warps = 0;  // with one lane each, as many as are resident at once
 
   static constexpr unsigned kBlockThreads = 128;
-  static Result<std::shared_ptr<const Gpu>> open(int ordinal, const ProgressCallback& progress = {});
+  static Result<std::shared_ptr<const Gpu>> open(int ordinal, const ProgressCallback& progress = {},
+                                                 const CubinCache& cache = CubinCache::of_user());
   // The kernel and translated code as one image; the text holds a table of functions, kvrm_regions.
   Result<std::vector<std::byte>> link(const std::string& ptx) const;
   // The same GPU with such an image.
