@@ -26,6 +26,7 @@ Result<Side> make_side(const Settings& settings, Engine engine, const std::strin
   Program program = settings.program;
   program.input = input;
   program.keep_output = true;
+  program.strace = program.strace && engine == Engine::kInterpreter;  // both make the same calls
   auto machine = Machine::create(options);
   if (!machine) return machine.error();
   if (auto loaded = machine->load_program(program); !loaded) return loaded.error();

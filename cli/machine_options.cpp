@@ -77,8 +77,10 @@ void add_machine_options(CLI::App& command, MachineArguments& arguments) {
       ->check(CLI::IsMember({"auto", "interp", "jit"}))
       ->capture_default_str();
   add_dispatch_options(command, arguments);
-  command.add_option("--jit-threshold", arguments.jit_threshold,
-                     "Translate a place when it was found running so often; 0: everything, before it first runs");
+  command.add_option(
+      "--jit-threshold", arguments.jit_threshold,
+      "Translate code when so many samples have reached it, whatever that costs; 0: everything, before it\n"
+      "first runs (default: when interpreting it has taken as long as translating it will)");
   command.add_option("--jit-budget", arguments.jit_budget, "Seconds of compiling the translator may take in all");
   command.add_option("--max-instructions", arguments.max_instructions,
                      "Stop each program after exactly this many instructions (1000000, 1e9)");
@@ -121,6 +123,7 @@ Result<Settings> settings_of(const MachineArguments& arguments, const std::vecto
   for (int i = 0; i < 3; ++i) *descriptors[i] = was_closed(i) ? -1 : i;
   settings.program.root = arguments.root;
   settings.program.verbose = arguments.verbose;
+  settings.program.strace = arguments.strace;
   settings.program.clock = arguments.clock == "host" ? Clock::kHost : Clock::kVirtual;
   settings.options.device = device_named(arguments.device);
   settings.options.engine = engine_named(arguments.engine);

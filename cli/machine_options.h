@@ -31,6 +31,7 @@ struct MachineArguments {
   bool lane_stats = false;
   bool perf_map = false;
   bool verbose = false;
+  bool strace = false;
   bool progress = false;
 };
 

@@ -100,6 +100,8 @@ void add_run(CLI::App& app, const std::vector<std::string>& separated, Command& 
       "--check", arguments->check,
       "Run the interpreter beside the translator, compare them every so many instructions, and stop at\n"
       "the first difference. Files below --root are written by both");
+  command->add_flag("--strace", arguments->strace,
+                    "Write the guest's system calls and signals to stderr as strace does; with --lanes after the lane");
   command->add_flag("--progress", arguments->progress, "A live line on stderr: instructions, rate, lanes");
   command->footer(
       "The guest's stdin, stdout and stderr are yours; the exit status is the guest's. A guest killed by signal N\n"

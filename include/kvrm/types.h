@@ -30,15 +30,16 @@ struct Options {
   Device device = Device::kAuto;
   Engine engine = Engine::kAuto;
   unsigned lanes = 1;
-  std::uint64_t memory_limit = std::uint64_t{4} << 30;  // bytes that a guest may use, with what the host keeps for it
+  std::uint64_t memory_limit = std::uint64_t{4} << 30;  // bytes for a guest, and what the host keeps for it
   // Jobs on a GPU do not share a warp, which is best unless they do the same in lockstep: fewer run at a time, each far
   // faster.
   bool spread_jobs = false;
   // One memory for all lanes of a raw machine, with atomics between them: they run at the same time, as many as the
   // device has room for. The memory limit is that of the one memory. What is mapped when they first run stays so.
   bool common_memory = false;
-  // The translator: how often a place must be found running before it is translated (0: everything, before it first
-  // runs), and how many seconds of compiling it may take in all.
+  // The translator: how many samples must reach code before it is translated, whatever that costs (0: everything, before
+  // it first runs; none: when interpreting it has taken as long as translating it will), and how many seconds of
+  // compiling it may take in all.
   std::optional<unsigned> jit_threshold = {};
   std::optional<double> jit_budget = {};
   // Keep what was compiled in the user's cache folder, and take it from there. A program whose root overlaps the folder
@@ -66,6 +67,7 @@ struct Program {
   Clock clock = Clock::kVirtual;
   std::uint64_t seed = 0;  // of getrandom and AT_RANDOM
   bool verbose = false;  // name unknown system calls on stderr
+  bool strace = false;  // write every system call and signal to stderr, as strace does
   int standard_input = 0, standard_output = 1, standard_error = 2;  // host descriptors
   // Instead of descriptors: bytes that the guest reads from its stdin; and what it writes is kept for
   // Machine::take_output(). The guest sees pipes.

@@ -74,7 +74,7 @@ struct Context {
   memory::AddressSpace* space;
   class PredecodeCache* cache;
 
-  // The entry pc of the region that last paused because the budget ended; kNoAddress: none since the last trace.
+  // The entry pc of the region that last paused because the budget ended; kNoAddress: not in the last burst.
   u64 paused_region;
 
   // Time: the virtual clock is clock_base plus the instructions retired, unless the host's clock is asked for.

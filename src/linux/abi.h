@@ -102,6 +102,30 @@ struct GuestStatx {
 };
 static_assert(sizeof(GuestStatx) == 256);
 
+// System V shared memory.
+struct GuestIpcPermissions {
+  i32 key;
+  u32 uid, gid, creator_uid, creator_gid;
+  u32 mode;
+  u16 sequence, pad;
+  u64 unused[2];
+};
+struct GuestShmid {
+  GuestIpcPermissions permissions;
+  u64 size;
+  i64 attach_time, detach_time, change_time;
+  i32 creator, last_user;
+  u64 attached, unused[2];
+};
+static_assert(sizeof(GuestIpcPermissions) == 48 && sizeof(GuestShmid) == 112);
+struct GuestShmLimits {
+  u64 largest, smallest, segments, segments_of_process, pages, unused[4];
+};
+struct GuestShmUsage {
+  i32 segments, pad;
+  u64 pages, resident, swapped, swap_attempts, swap_successes;
+};
+
 // Signals.
 inline constexpr int kSignals = 64;
 

@@ -1,6 +1,7 @@
 #include "linux/dispatch.h"
 
 #include <cerrno>
+#include <cstring>
 #include <new>
 #include <stdexcept>
 
@@ -13,43 +14,57 @@ struct Row {
   const char* name = "";
   i64 (*handler)(Kernel&, Call&) = nullptr;
   i64 result = -ENOSYS;
-  bool known = false;
+  const char* missing = "";  // why it is not supported; null: it is
 };
 
 using Table = std::array<Row, kCallNumbers>;
 
 constexpr Table make_table() {
   Table table{};
-#define KVRM_CALL(number, name) table[number] = Row{#name, &sys_##name, 0, true};
-#define KVRM_SAME(number, name, handler) table[number] = Row{#name, &sys_##handler, 0, true};
+#define KVRM_CALL(number, name) table[number] = Row{#name, &sys_##name, 0, nullptr};
+#define KVRM_SAME(number, name, handler) table[number] = Row{#name, &sys_##handler, 0, nullptr};
 #define KVRM_LANE(number, name) KVRM_CALL(number, name)
 #define KVRM_LANE_SAME(number, name, handler) KVRM_SAME(number, name, handler)
-#define KVRM_FIXED(number, name, result) table[number] = Row{#name, nullptr, result, true};
-#define KVRM_NONE(number, name) table[number] = Row{#name, nullptr, -kEnosys, false};
+#define KVRM_FIXED(number, name, result) table[number] = Row{#name, nullptr, result, nullptr};
+#define KVRM_NONE(number, name, what) table[number] = Row{#name, nullptr, -kEnosys, what};
+#define KVRM_REFUSED(number, name, result, what) table[number] = Row{#name, nullptr, result, what};
 #include "linux/syscalls.inc"
   return table;
 }
 
 constexpr Table kTable = make_table();
 
-i64 unknown(Kernel& kernel, u32 number) {
+const Row& row_of(u32 number) {
+  static constexpr Row kNoRow;
+  return number < kCallNumbers ? kTable[number] : kNoRow;
+}
+
+i64 not_supported(Kernel& kernel, u32 number) {
+  const i64 result = row_of(number).result;
+  kernel.unsupported = number + 1;
   const bool new_one = number >= kCallNumbers || !kernel.named[number];
   if (kernel.options.verbose && new_one) {
     const std::string name = call_name(number);
     kernel.log("system call " + std::to_string(number) + (name.empty() ? "" : " (" + name + ")") +
-               " is not supported: ENOSYS");
+               " is not supported: " + strerrorname_np(int(-result)));
     if (number < kCallNumbers) kernel.named[number] = true;
   }
-  return -ENOSYS;
+  return result;
 }
 
 }  // namespace
 
-const char* call_name(u32 number) { return number < kCallNumbers ? kTable[number].name : ""; }
+const char* call_name(u32 number) { return row_of(number).name; }
+
+std::string missing_call(u32 number) {
+  const Row& row = row_of(number);
+  const std::string name = *row.name ? row.name : "system call " + std::to_string(number);
+  return name + " is not supported" + (row.missing && *row.missing ? std::string(": ") + row.missing : "");
+}
 
 i64 dispatch(Kernel& kernel, Call& call, u32 number) try {
-  if (number >= kCallNumbers || !kTable[number].known) return unknown(kernel, number);
-  const Row& row = kTable[number];
+  const Row& row = row_of(number);
+  if (row.missing) return not_supported(kernel, number);
   return row.handler ? row.handler(kernel, call) : row.result;
 } catch (const std::exception&) {
   return -ENOMEM;  // the host's memory is all that can run out here

@@ -12,4 +12,7 @@ i64 dispatch(Kernel& kernel, Call& call, u32 number);
 // "openat", or an empty string for numbers Linux does not have.
 const char* call_name(u32 number);
 
+// "clone is not supported: threads and processes".
+std::string missing_call(u32 number);
+
 }  // namespace kvrm::linux_abi

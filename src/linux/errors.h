@@ -13,6 +13,7 @@ inline constexpr i64 kEbadf = 9;
 inline constexpr i64 kEchild = 10;
 inline constexpr i64 kEagain = 11;
 inline constexpr i64 kEnomem = 12;
+inline constexpr i64 kEacces = 13;
 inline constexpr i64 kEfault = 14;
 inline constexpr i64 kEexist = 17;
 inline constexpr i64 kEinval = 22;

@@ -101,4 +101,15 @@ i64 host_write(Kernel& kernel, Cpu& cpu, OpenFile& file, std::span<const u8> fro
   }
 }
 
+void write_quietly(int host_fd, std::string_view text) {
+  NoSigpipe quiet;
+  while (!text.empty()) {
+    const ssize_t n = ::write(host_fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EPIPE) quiet.pipe_is_broken();
+    if (n <= 0) return;
+    text.remove_prefix(std::size_t(n));
+  }
+}
+
 }  // namespace kvrm::linux_abi

@@ -16,8 +16,10 @@
 #include "linux/file_table.h"
 #include "linux/guest_copy.h"
 #include "linux/lane_process.h"
+#include "linux/mapped_files.h"
 #include "linux/process.h"
 #include "linux/sandbox.h"
+#include "linux/segments.h"
 #include "linux/signal_state.h"
 #include "linux/times.h"
 #include "memory/guest_memory.h"
@@ -35,6 +37,8 @@ struct Kernel : LaneProcess {
   Clock clock;
   Sandbox sandbox;
   FileTable files;
+  MappedFiles mapped_files;
+  Segments segments;
   SignalState signals;
   std::array<Timer, kTimers> timers;
   HostFd cwd;            // only with a root
@@ -59,11 +63,15 @@ struct Kernel : LaneProcess {
     return bounce;
   }
   void log(const std::string& line) const;
+  void trace_signal(const GuestSiginfo& info) const;
   i64 end(Outcome outcome, std::string why = {});
   i64 end_out_of_memory();
   // The result of a call for the way its wait ended. kTimedOut and kReady are the caller's.
   i64 after_wait(Wait wait, const char* what);
 };
+
+// What a wait for a signal that cannot come is called.
+inline constexpr const char* kNoSignal = "a signal, with no timer running";
 
 // One system call in progress.
 struct Call {

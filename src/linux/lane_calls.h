@@ -2,10 +2,12 @@
 #pragma once
 
 #include "base/cpu.h"
+#include "linux/lane_advice.h"
 #include "linux/lane_files.h"
 #include "linux/lane_identity.h"
 #include "linux/lane_map.h"
 #include "linux/lane_pages.h"
+#include "linux/lane_remap.h"
 #include "linux/lane_system.h"
 #include "linux/lane_time.h"
 
@@ -25,6 +27,12 @@ struct CallOutcome {
 
 namespace lane {
 
+template <class Call>
+i64 not_supported(Call& call, u32 number, i64 result) {
+  call.process.unsupported = number + 1;
+  return call.process.lane_flags & kLaneNamesUnknown ? kNeedsHost : result;
+}
+
 template <class Call, class Io>
 i64 answer(Call& call, u32 number, Io& io) {
   const u32 flags = call.process.lane_flags;
@@ -43,8 +51,10 @@ i64 answer(Call& call, u32 number, Io& io) {
   case number: return kNeedsHost;
 #define KVRM_FIXED(number, name, result) \
   case number: return result;
+#define KVRM_REFUSED(number, name, result, what) \
+  case number: return not_supported(call, number, result);
 #include "linux/syscalls.inc"
-    default: return flags & kLaneNamesUnknown ? kNeedsHost : -kEnosys;
+    default: return not_supported(call, number, -kEnosys);
   }
 }
 
@@ -65,7 +75,7 @@ CallOutcome lane_call(LaneProcess& process, State& cpu, Memory& memory, Io& io) 
   const u32 number = u32(cpu.x[8]);
   // Timers and signals are the host's. With its clock it alone knows whether a timer is due.
   const bool host_timer = (process.lane_flags & kLaneHostClock) != 0 && process.deadline != kNoDeadline;
-  if (cpu.clock_ns >= process.deadline || host_timer) return {Kind::kHost, 0};
+  if (cpu.clock_ns >= process.deadline || host_timer || (process.lane_flags & kLaneAsksHost)) return {Kind::kHost, 0};
   if (number == kExit || number == kExitGroup) {
     cpu.exclusive_size = 0;
     return {Kind::kExit, exit_status(cpu.x[0])};

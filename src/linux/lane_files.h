@@ -21,20 +21,20 @@ enum class Transfer : u32 {
 
 namespace lane {
 
-// Eight bytes of what is to be written, for Io.
+// Eight bytes of what is to be written, for Io. Only the first `size` bytes may be read.
 template <class Memory, class Vectors>
 class Gather {
  public:
-  Gather(Memory& memory, const Vectors& vectors) : memory_(memory), cursor_(vectors) {}
+  Gather(Memory& memory, const Vectors& vectors, u64 size) : memory_(memory), cursor_(vectors), size_(size) {}
 
   u64 operator()(u64 offset) {
     cursor_.skip(offset - position_);
     position_ = offset;
     u64 word = 0;
-    for (u64 n = 0; n < sizeof word && !cursor_.at_end();) {
-      const u64 size = least(sizeof word - n, cursor_.room());
+    for (u64 n = 0; n < sizeof word && position_ < size_;) {
+      const u64 size = least(least(sizeof word - n, size_ - position_), cursor_.room());
       u64 part = 0;
-      if (!memory_.peek(cursor_.address(), &part, size)) break;  // behind what may be read
+      if (!memory_.peek(cursor_.address(), &part, size)) break;
       word |= part << n * 8;
       cursor_.advance(size);
       n += size;
@@ -46,6 +46,7 @@ class Gather {
  private:
   Memory& memory_;
   Cursor<Vectors> cursor_;
+  const u64 size_;
   u64 position_ = 0;
 };
 
@@ -60,7 +61,7 @@ i64 write_vectors(Call& call, Io& io, const Vectors& vectors) {
   if (total == 0) return 0;
   const u64 size = accessible_ahead(call.memory, Cursor<Vectors>(vectors), total, memory::kRead);
   if (size == 0) return -kEfault;
-  Gather fill(call.memory, vectors);
+  Gather fill(call.memory, vectors, size);
   switch (io.write(call.uint_arg(0), size, fill)) {
     case Transfer::kDone: return i64(size);
     case Transfer::kWait: return kMustWait;

@@ -5,9 +5,11 @@
 
 #include <cerrno>
 
+#include "linux/lane_advice.h"
 #include "linux/lane_identity.h"
 #include "linux/lane_map.h"
 #include "linux/lane_pages.h"
+#include "linux/lane_remap.h"
 #include "linux/lane_system.h"
 #include "linux/lane_time.h"
 
@@ -15,14 +17,15 @@ namespace kvrm::linux_abi {
 
 // Spelled out in errors.h because a lane has no errno.h.
 static_assert(kEperm == EPERM && kEnoent == ENOENT && kEsrch == ESRCH && kEintr == EINTR && kEbadf == EBADF);
-static_assert(kEchild == ECHILD && kEagain == EAGAIN && kEnomem == ENOMEM && kEfault == EFAULT && kEexist == EEXIST);
-static_assert(kEinval == EINVAL && kEnotty == ENOTTY && kEspipe == ESPIPE && kEnosys == ENOSYS);
+static_assert(kEchild == ECHILD && kEagain == EAGAIN && kEnomem == ENOMEM && kEacces == EACCES);
+static_assert(kEfault == EFAULT && kEexist == EEXIST && kEinval == EINVAL && kEnotty == ENOTTY && kEspipe == ESPIPE &&
+              kEnosys == ENOSYS);
 static_assert(kEafnosupport == EAFNOSUPPORT && kEopnotsupp == EOPNOTSUPP);
 
 // sys_name of every call whose whole answer is lane::name.
 #define KVRM_LANE(number, name)                                     \
   i64 sys_##name(Kernel& kernel, Call& call) {                      \
-    HostMemory memory(call.memory);                                 \
+    ProcessMemory memory(kernel, call);                             \
     auto common = lane_side(kernel, call, memory);                  \
     const i64 result = lane::name(common);                          \
     return result == kUsedUp ? kernel.end_out_of_memory() : result; \
@@ -58,8 +61,9 @@ void know_standard_files(Kernel& kernel, const std::array<std::shared_ptr<OpenFi
 LaneProcess lane_view(const Kernel& kernel, u64 deadline) {
   LaneProcess process = kernel;
   process.deadline = deadline;
-  process.lane_flags =
-      (kernel.clock.is_virtual() ? 0u : u32{kLaneHostClock}) | (kernel.options.verbose ? u32{kLaneNamesUnknown} : 0u);
+  process.lane_flags = (kernel.clock.is_virtual() ? 0u : u32{kLaneHostClock}) |
+                       (kernel.options.verbose ? u32{kLaneNamesUnknown} : 0u) |
+                       (kernel.options.trace ? u32{kLaneAsksHost} : 0u);
   for (std::size_t i = 0; i < kernel.standard_files.size(); ++i) {
     const auto& file = kernel.standard_files[i];
     const bool own = file && kernel.files.get(i) == file;

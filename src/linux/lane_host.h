@@ -22,6 +22,9 @@ class HostMemory {
     return memory_.accessible(address, size, static_cast<memory::Protection>(protection));
   }
   bool map(u64 address, u64 size, u32 protection) { return memory_.map(address, size, protection); }
+  bool map_backed(u64 address, u64 size, u32 protection, const memory::Backing& backing) {
+    return memory_.map_backed(address, size, protection, backing);
+  }
   bool unmap(u64 address, u64 size) { return memory_.unmap(address, size); }
   bool protect(u64 address, u64 size, u32 protection) { return memory_.protect(address, size, protection); }
   bool move(u64 from, u64 from_size, u64 to, u64 to_size) { return memory_.move(from, from_size, to, to_size); }
@@ -32,15 +35,46 @@ class HostMemory {
     return memory_.find_free(size, floor, limit).value_or(memory::kNoRoom);
   }
   u32 area_count() { return static_cast<u32>(memory_.areas().size()); }
-  memory::GuestMemory::Area area(u32 index) { return memory_.areas()[index]; }
+  memory::Area area(u32 index) { return memory_.areas()[index]; }
+  bool next_area(u64 address, memory::Area& area) {
+    const auto found = memory_.next_area(address);
+    if (found) area = *found;
+    return found.has_value();
+  }
+  bool is_hosts(u64 address, u64 size) {
+    memory::Area area;
+    for (u64 at = address; next_area(at, area) && (area.start < address || area.start - address < size); at = area.end)
+      if (area.flags & memory::kAreaBacked) return true;
+    return false;
+  }
   u32 protection_at(u64 address) {
-    for (const auto& area : memory_.areas())
-      if (area.start <= address && address < area.end) return area.protection;
-    return memory::kNoAccess;
+    const auto area = memory_.next_area(address);
+    return area && area->start <= address ? area->protection : u32{memory::kNoAccess};
   }
 
- private:
+ protected:
   memory::GuestMemory& memory_;
+};
+
+// Memory of a call that the process answers. The process knows the files and segments that mappings are made from, so
+// no part of the map belongs to another side. Pages that leave the map are saved in their segment; discarded pages and
+// pages that a mapping grows by are read from their file.
+class ProcessMemory : public HostMemory {
+ public:
+  ProcessMemory(Kernel& kernel, Call& call) : HostMemory(call.memory), kernel_(kernel), cpu_(call.cpu) {}
+
+  bool is_hosts(u64, u64) { return false; }
+  bool map(u64 address, u64 size, u32 protection) { return map_backed(address, size, protection, {}); }
+  bool map_backed(u64 address, u64 size, u32 protection, const memory::Backing& backing);
+  bool unmap(u64 address, u64 size);
+  bool discard(u64 address, u64 size);
+
+ private:
+  bool fill(u64 address, u64 size, u64 id, u64 offset);
+  bool give_back(u64 address, u64 size);
+
+  Kernel& kernel_;
+  Cpu& cpu_;
 };
 
 struct HostClock {
@@ -51,7 +85,7 @@ struct HostClock {
   u64 cpu_ns() const { return clock.cpu_ns(cpu); }
 };
 
-inline LaneCall<HostMemory, HostClock> lane_side(Kernel& kernel, const Call& call, HostMemory& memory) {
+inline LaneCall<ProcessMemory, HostClock> lane_side(Kernel& kernel, const Call& call, ProcessMemory& memory) {
   return {kernel, memory, {kernel.clock, call.cpu}, {call.a[0], call.a[1], call.a[2], call.a[3], call.a[4], call.a[5]}};
 }
 

@@ -1,9 +1,10 @@
-// Calls about memory that is already mapped.
+// Calls about memory that is already mapped; madvise is in lane_advice.h.
 #pragma once
 
 #include "linux/lane_context.h"
 #include "linux/layout.h"
 #include "linux/protection.h"
+#include "memory/areas.h"
 
 namespace kvrm::linux_abi::lane {
 
@@ -25,6 +26,25 @@ bool all_mapped(Call& call, const PageRange& range) {
   return range.size == 0 || call.memory.is_mapped(range.address, range.size);
 }
 
+// Up to the first hole, or to the first area that may not be written.
+template <class Call>
+i64 protect_pages(Call& call, const PageRange& range, u32 protection) {
+  const u64 end = range.address + range.size;
+  i64 result = 0;
+  u64 at = range.address;
+  for (memory::Area area; at < end && result == 0;) {
+    if (!call.memory.next_area(at, area) || area.start > at) {
+      result = -kEnomem;
+    } else if ((protection & memory::kWrite) && (area.flags & memory::kAreaReadOnly)) {
+      result = -kEacces;
+    } else {
+      at = least(area.end, end);
+    }
+  }
+  if (at != range.address && !call.memory.protect(range.address, at - range.address, protection)) return -kEnomem;
+  return result;
+}
+
 template <class Call>
 i64 mprotect(Call& call) {
   constexpr u32 kGrowsDown = 0x01000000, kGrowsUp = 0x02000000, kSemaphore = 8;
@@ -44,23 +64,7 @@ i64 mprotect(Call& call) {
   } else if (grows != 0) {
     return -kEinval;
   }
-  if (!all_mapped(call, range)) return -kEnomem;
-  return call.memory.protect(range.address, range.size, guest_protection(prot)) ? 0 : -kEnomem;
-}
-
-template <class Call>
-i64 madvise(Call& call) {
-  constexpr u32 kDontneed = 4, kFree = 8;
-  const u32 advice = call.uint_arg(2);
-  // The rest of what Linux knows may be ignored; free too: the pages merely stay.
-  const bool known = advice <= kDontneed || advice == kFree || (advice >= 10 && advice <= 23);
-  if (!known) return -kEinval;
-  PageRange range;
-  if (const i64 error = page_range(call, -kEinval, range)) return error;
-  if (range.size == 0) return 0;
-  if (!all_mapped(call, range)) return -kEnomem;
-  if (advice == kDontneed && !call.memory.discard(range.address, range.size)) return -kEnomem;
-  return 0;
+  return protect_pages(call, range, guest_protection(prot));
 }
 
 template <class Call>

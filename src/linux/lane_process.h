@@ -18,6 +18,7 @@ inline constexpr u64 kNoDeadline = ~u64{0};
 enum LaneFlag : u32 {
   kLaneHostClock = 1,     // time is the host's: only the host can tell it
   kLaneNamesUnknown = 2,  // the host wants to name every unknown call
+  kLaneAsksHost = 4,      // the host wants to see every call
 };
 
 // What a lane may do with a standard file (descriptors 0, 1, 2). Nothing, once the guest has closed or replaced it:
@@ -43,7 +44,7 @@ struct LaneProcess {
   u32 umask = 022;
   u32 lane_flags = 0;
   u32 standard[3] = {};  // StandardFlag
-  u32 reserved = 0;
+  u32 unsupported = 0;   // the last call that is not supported: its number + 1
   // Standard input, if all of it is known: where the lane finds it, how much there is and how much was read.
   u64 input = 0, input_size = 0, input_position = 0;
 };

@@ -36,9 +36,10 @@ int open_maps(const Kernel& kernel, const memory::GuestMemory& memory) {
     else if (area.start >= kernel.brk_start && area.end <= page_up(kernel.brk))
       name = "                     [heap]";
     const u32 p = area.protection;
-    std::snprintf(line, sizeof line, "%08llx-%08llx %c%c%cp 00000000 00:00 0 %s\n", area.start, area.end,
+    const u64 offset = area.flags & memory::kAreaBacked ? area.source : 0;
+    std::snprintf(line, sizeof line, "%08llx-%08llx %c%c%c%c %08llx 00:00 0 %s\n", area.start, area.end,
                   p & memory::kRead ? 'r' : '-', p & memory::kWrite ? 'w' : '-', p & memory::kExecute ? 'x' : '-',
-                  name);
+                  area.flags & memory::kAreaShared ? 's' : 'p', offset, name);
     text += line;
   }
   HostFd file(::memfd_create("maps", MFD_CLOEXEC));

@@ -14,10 +14,12 @@
 #include <utility>
 
 #include "linux/dispatch.h"
+#include "linux/host_io.h"
 #include "linux/kernel_state.h"
 #include "linux/lane_host.h"
 #include "linux/layout.h"
 #include "linux/start.h"
+#include "linux/strace.h"
 
 namespace kvrm::linux_abi {
 namespace {
@@ -66,9 +68,31 @@ void open_program(Kernel& kernel) {
   kernel.exe_name = ::realpath(kernel.options.exe_path.c_str(), full) ? full : kernel.options.exe_path;
 }
 
+// A process that ends says what may have led to it.
+Outcome finished(Kernel& kernel, Outcome outcome) {
+  using Kind = Outcome::Kind;
+  if ((outcome.kind == Kind::kSignal || outcome.kind == Kind::kDeadlock) && kernel.unsupported != 0) {
+    const std::string missing = missing_call(kernel.unsupported - 1);
+    kernel.message = kernel.message.empty() ? missing : kernel.message + "; " + missing;
+  }
+  if (const std::string text = end_text(outcome); kernel.options.trace && !text.empty()) kernel.options.trace(text);
+  return outcome;
+}
+
+// A call that has ended, before its signals.
+void trace_result(const Kernel& kernel, const Cpu& cpu, CallTrace& trace, i64 result) {
+  if (kernel.ended) {
+    const auto kind = kernel.ended->kind;
+    const bool waits = kind == Outcome::Kind::kDeadlock || kind == Outcome::Kind::kCancelled;
+    kernel.options.trace(trace.did_not_return(!waits));
+  } else {
+    kernel.options.trace(trace.returned(kernel.keep_x0 ? i64(cpu.x[0]) : result));
+  }
+}
+
 Outcome run_signals(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory, std::optional<u64> interrupted_x0) {
   fire_timers(kernel, cpu);
-  return deliver_signals(kernel, cpu, memory, interrupted_x0).value_or(Outcome{});
+  return finished(kernel, deliver_signals(kernel, cpu, memory, interrupted_x0).value_or(Outcome{}));
 }
 
 GuestSiginfo siginfo_for(Trap trap, const Cpu& cpu) {
@@ -99,8 +123,11 @@ Kernel::Kernel(ProcessOptions given) : options(std::move(given)), clock(options.
 
 void Kernel::log(const std::string& line) const {
   if (options.log) return options.log(line);
-  const std::string text = "kvrm: " + line + "\n";
-  (void)!::write(STDERR_FILENO, text.data(), text.size());
+  write_quietly(STDERR_FILENO, "kvrm: " + line + "\n");
+}
+
+void Kernel::trace_signal(const GuestSiginfo& info) const {
+  if (options.trace) options.trace(signal_text(info));
 }
 
 i64 Kernel::end(Outcome outcome, std::string why) {
@@ -182,14 +209,17 @@ Outcome Process::system_call(Cpu& cpu, memory::GuestMemory& memory) try {
   cpu.exclusive_size = 0;
   kernel.files.set_limit(kernel.limits[kLimitFiles].current);
   Call call{cpu, memory, {cpu.x[0], cpu.x[1], cpu.x[2], cpu.x[3], cpu.x[4], cpu.x[5]}};
+  std::optional<CallTrace> trace;
+  if (kernel.options.trace) trace.emplace(memory, u32(cpu.x[8]), call.a);
   const i64 result = dispatch(kernel, call, u32(cpu.x[8]));
+  if (trace) trace_result(kernel, cpu, *trace, result);
   if (kernel.ended) {
     const Outcome outcome = *kernel.ended;
     if (outcome.kind == Outcome::Kind::kCancelled) {
       kernel.ended.reset();
       cpu.pc -= 4;
     }
-    return outcome;
+    return finished(kernel, outcome);
   }
   if (std::exchange(kernel.keep_x0, false)) return run_signals(kernel, cpu, memory, std::nullopt);
   if (result == kRestart) return run_signals(kernel, cpu, memory, call.a[0]);
@@ -205,11 +235,11 @@ Outcome Process::fault(Cpu& cpu, memory::GuestMemory& memory, Trap trap) try {
   cpu.exclusive_size = 0;
   if (trap == Trap::kOutOfMemory) {
     (void)kernel.end_out_of_memory();
-    return *kernel.ended;
+    return finished(kernel, *kernel.ended);
   }
   const GuestSiginfo info = siginfo_for(trap, cpu);
   if (info.signo == kSigsegv || info.signo == kSigbus) kernel.signals.fault_address = info.detail;
-  if (auto outcome = force_signal(kernel, cpu, memory, info)) return *outcome;
+  if (auto outcome = force_signal(kernel, cpu, memory, info)) return finished(kernel, *outcome);
   return run_signals(kernel, cpu, memory, std::nullopt);
 } catch (const std::exception&) {
   kernel_->message = "the host has no memory left";

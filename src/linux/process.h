@@ -35,6 +35,7 @@ struct ProcessOptions {
   memory::AccountPointer account;
   ClockSource clock = ClockSource::kVirtual;
   u64 seed = 0;                                    // of AT_RANDOM, getrandom and /dev/urandom
+  u64 memory_limit = u64{4} << 30;                 // the guest's; detached segments may take as much again
   bool verbose = false;                            // name every unknown system call once
   int stdin_fd = 0, stdout_fd = 1, stderr_fd = 2;  // borrowed, never closed; -1: closed for the guest
   // Instead of descriptors: all that stdin will ever give, and receivers of what is written to stdout
@@ -46,6 +47,9 @@ struct ProcessOptions {
   const std::atomic<bool>* cancel = nullptr;
   // Receives one line at a time, without newline. Empty: host stderr.
   std::function<void(std::string_view)> log;
+  // Receives a line for each call and signal, as strace prints them (linux/strace.h). Empty: nothing is traced.
+  // A lane on another device leaves every call to the process then.
+  std::function<void(std::string_view)> trace;
 };
 
 struct Outcome {

@@ -137,6 +137,7 @@ bool restore(Kernel& kernel, Cpu& cpu, const memory::GuestMemory& memory) {
 
 std::optional<Outcome> force_signal(Kernel& kernel, Cpu& cpu, memory::GuestMemory& memory, GuestSiginfo info) {
   SignalState& signals = kernel.signals;
+  kernel.trace_signal(info);
   const bool blocked = (signals.blocked & signal_bit(info.signo)) != 0;
   if (blocked || !signals.has_handler(info.signo)) return killed(kernel, info.signo);
   return start_handler(kernel, cpu, memory, info);
@@ -151,6 +152,7 @@ std::optional<Outcome> deliver_signals(Kernel& kernel, Cpu& cpu, memory::GuestMe
   };
   while (auto info = signals.take(~signals.blocked)) {
     if (signals.has_no_effect(info->signo)) continue;
+    kernel.trace_signal(*info);
     if (!signals.has_handler(info->signo)) return killed(kernel, info->signo);
     if (interrupted_x0) {
       if (signals.actions[std::size_t(info->signo)].flags & kSaRestart)

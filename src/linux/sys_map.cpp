@@ -1,4 +1,4 @@
-// mmap: files here, everything else in lane_map.h.
+// mmap of files, and the map as a process changes it that knows the files. Everything else is in lane_map.h.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,18 +11,6 @@
 
 namespace kvrm::linux_abi {
 namespace {
-
-// Reads the file's part into pages that are already mapped. What lies behind the file's end stays zero.
-bool fill_from_file(Kernel& kernel, Call& call, OpenFile& file, u64 address, u64 size, u64 offset) {
-  for (u64 done = 0; done < size;) {
-    const std::size_t n = std::min<std::size_t>(size - done, kernel.buffer().size());
-    const i64 got = host_read(kernel, call.cpu, file, {kernel.buffer().data(), n}, offset + done);
-    if (got <= 0) return got == 0;
-    if (!call.memory.poke(address + done, kernel.buffer().data(), std::size_t(got))) return false;
-    done += u64(got);
-  }
-  return true;
-}
 
 // May this file be mapped that way? 0 or -errno.
 i64 check_file(const std::shared_ptr<OpenFile>& file, u32 type, u32 protection, u64 offset, u64 size) {
@@ -43,8 +31,56 @@ i64 check_file(const std::shared_ptr<OpenFile>& file, u32 type, u32 protection, 
 
 }  // namespace
 
+// The file's part goes into pages that are mapped already. Pages after the end of the file stay zero.
+bool ProcessMemory::fill(u64 address, u64 size, u64 id, u64 offset) {
+  const auto file = kernel_.mapped_files.find(id);
+  if (!file) return true;
+  for (u64 done = 0; done < size;) {
+    const std::size_t n = std::min<std::size_t>(size - done, kernel_.buffer().size());
+    const i64 got = host_read(kernel_, cpu_, *file, {kernel_.buffer().data(), n}, offset + done);
+    if (got <= 0) return got == 0;
+    if (!memory_.poke(address + done, kernel_.buffer().data(), std::size_t(got))) return false;
+    done += u64(got);
+  }
+  return true;
+}
+
+bool ProcessMemory::map_backed(u64 address, u64 size, u32 protection, const memory::Backing& backing) {
+  if (!give_back(address, size) || !memory_.map_backed(address, size, protection, backing)) return false;
+  if (!(backing.flags & memory::kAreaBacked) || fill(address, size, backing.id, backing.offset)) return true;
+  (void)memory_.unmap(address, size);
+  return false;
+}
+
+bool ProcessMemory::unmap(u64 address, u64 size) { return give_back(address, size) && memory_.unmap(address, size); }
+
+bool ProcessMemory::discard(u64 address, u64 size) {
+  const bool whole = memory_.discard(address, size);
+  const u64 end = address + size;
+  memory::Area area;
+  for (u64 at = address; !kernel_.mapped_files.empty() && next_area(at, area) && area.start < end; at = area.end) {
+    if (!(area.flags & memory::kAreaBacked)) continue;
+    const u64 start = std::max(at, area.start);
+    if (!fill(start, std::min(area.end, end) - start, area.image, area.source + (start - area.start))) {
+      // Linux would find out when a page is touched.
+      (void)kernel_.end_out_of_memory();
+      return false;
+    }
+  }
+  return whole;
+}
+
+// What is about to leave the map goes back to the segments it belongs to.
+bool ProcessMemory::give_back(u64 address, u64 size) {
+  if (kernel_.segments.empty()) return true;
+  const i64 now = i64(kernel_.clock.realtime_ns(cpu_) / kSecond);
+  if (kernel_.segments.take_back(memory_, address, size, now, kernel_.options.memory_limit)) return true;
+  (void)kernel_.end_out_of_memory();
+  return false;
+}
+
 i64 sys_mmap(Kernel& kernel, Call& call) {
-  HostMemory memory(call.memory);
+  ProcessMemory memory(kernel, call);
   auto common = lane_side(kernel, call, memory);
   const u32 flags = call.uint_arg(3), protection = guest_protection(call.uint_arg(2));
   if (flags & kMapAnonymous) return lane::mmap_anonymous(common);
@@ -55,13 +91,16 @@ i64 sys_mmap(Kernel& kernel, Call& call) {
   u64 size = 0;
   const i64 address = lane::place_mapping(common, size);
   if (address < 0) return address;
+  const bool shared = (flags & kMapType) != kMapPrivate;
   if (const i64 error = check_file(file, flags & kMapType, protection, offset, size)) return error;
-  if (!call.memory.map(u64(address), size, protection)) return -ENOMEM;
-  if (file->kind == OpenFile::Kind::kFile && !fill_from_file(kernel, call, *file, u64(address), size, offset)) {
-    (void)call.memory.unmap(u64(address), size);
-    return -ENOMEM;
+  memory::Backing backing{shared ? u32{memory::kAreaShared} : 0u, 0, offset};
+  if (file->kind == OpenFile::Kind::kFile) {
+    backing.id = kernel.mapped_files.add(file, call.memory);
+    if (backing.id == 0) return -ENFILE;
+    // Writes to a shared mapping would have to reach the file.
+    backing.flags |= memory::kAreaBacked | (shared ? u32{memory::kAreaReadOnly} : 0u);
   }
-  return address;
+  return memory.map_backed(u64(address), size, protection, backing) ? address : -ENOMEM;
 }
 
 }  // namespace kvrm::linux_abi

@@ -48,7 +48,10 @@ i64 wait_all(Kernel& kernel, Call& call, Waiting& waiting, std::optional<u64> de
   const Wait wait = wait_for(kernel, call.cpu, waiting.host, waiting.external, deadline);
   if (wait == Wait::kReady || wait == Wait::kTimedOut) return 0;
   if (wait == Wait::kInterrupted) return -EINTR;
-  return kernel.after_wait(wait, "files that only this program could change");
+  // Without files it is a way to wait for a signal: pause() is ppoll() of nothing.
+  const bool has_files =
+      std::any_of(waiting.host.begin(), waiting.host.end(), [](const pollfd& f) { return f.fd >= 0; });
+  return kernel.after_wait(wait, has_files ? "files that only this program could change" : kNoSignal);
 }
 
 // Puts the mask back unless a signal is about to be delivered under it.

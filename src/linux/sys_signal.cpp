@@ -79,7 +79,7 @@ i64 sys_rt_sigsuspend(Kernel& kernel, Call& call) {
   if (wait == Wait::kInterrupted) return -EINTR;
   kernel.signals.blocked = *kernel.signals.saved_mask;
   kernel.signals.saved_mask.reset();
-  return kernel.after_wait(wait, "a signal, with no timer running");
+  return kernel.after_wait(wait, kNoSignal);
 }
 
 i64 sys_rt_sigtimedwait(Kernel& kernel, Call& call) {
@@ -99,7 +99,7 @@ i64 sys_rt_sigtimedwait(Kernel& kernel, Call& call) {
     info = kernel.signals.take(set);
     if (!info && wait == Wait::kTimedOut) return -EAGAIN;
     if (!info && wait == Wait::kInterrupted) return -EINTR;
-    if (!info) return kernel.after_wait(wait, "a signal, with no timer running");
+    if (!info) return kernel.after_wait(wait, kNoSignal);
   }
   if (call.a[1] != 0 && !copy_out(call.memory, call.a[1], *info)) return -EFAULT;
   return info->signo;

@@ -196,7 +196,8 @@ Statistics CpuBackend::statistics() const {
     result.region_words = counts.words;
     result.translation_seconds = counts.seconds;
     result.link_seconds = counts.link_seconds;
-    result.tiers = tiers_of(counts, result.instructions);
+    // Where everything is translated before it runs nothing is sampled.
+    if (!translator_->settings().everything()) result.tiers = tiers_of(counts, result.instructions);
   }
   return result;
 }

@@ -24,6 +24,7 @@ void add_floats(std::optional<FloatStatistics>& sum, const semantics::FloatCount
 
 Result<void> CpuLane::start(const linux_abi::Program& program, linux_abi::ProcessOptions options) {
   device_.engine().use_host_clock(options.clock == linux_abi::ClockSource::kHost);
+  options.memory_limit = memory().limit_bytes();
   auto process = linux_abi::Process::create(std::move(options));
   if (!process) return process.error();
   process_.emplace(std::move(*process));

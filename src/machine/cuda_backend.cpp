@@ -69,7 +69,8 @@ bool same_start(const linux_abi::ProcessOptions& a, const linux_abi::ProcessOpti
     return std::tie(o.args, o.env, o.exe_path, o.root, o.clock, o.seed, o.verbose, o.stdin_fd, o.stdout_fd,
                     o.stderr_fd);
   };
-  return facts(a) == facts(b) && !a.input == !b.input && !a.output == !b.output && !a.errors == !b.errors;
+  return facts(a) == facts(b) && !a.input == !b.input && !a.output == !b.output && !a.errors == !b.errors &&
+         !a.trace == !b.trace;
 }
 
 std::span<const u8> bytes_of(const std::string& text) {
@@ -207,6 +208,7 @@ Result<void> CudaBackend::start(unsigned number, const linux_abi::Program& progr
   }
   lane->cpu = lane->program->contents.cpu;
   lane->options = std::move(options);
+  lane->options.memory_limit = memory_limit_;
   place = std::move(lane);
   processes_.forget(number);
   return {};
@@ -443,6 +445,7 @@ Result<void> CudaBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimit
   const auto options_of = [&](u32 number) {
     auto options = job_options(jobs[number], kept[number].output, kept[number].errors);
     options.cancel = timed.cancel_of(number);
+    options.memory_limit = memory_limit_;
     return options;
   };
 

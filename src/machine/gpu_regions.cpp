@@ -160,7 +160,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
     if (is_ready(cancel)) {
       (void)adopt(pending_.get());
     } else if (!settings_.overlaps) {
-      abandoned_.push_back(std::move(pending_));
+      set_pending_aside();
       key_.clear();
     }
   }
@@ -173,8 +173,9 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   std::string key = key_now();
   resumed_ = std::chrono::steady_clock::now();
   if (key == key_) return linked_ ? take() : Result<void>();
+  set_pending_aside();
   key_ = std::move(key);
-  if (pending_.valid()) abandoned_.push_back(std::move(pending_));
+  if (const auto known = others_.extract(key_)) pending_ = std::move(known.mapped());
   translator_.reset();
   linked_.reset();
   heat_.clear();
@@ -183,6 +184,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   code_ = {};
   round_ = 0;
   chosen_ = false;
+  made_here_ = 0;
   run_seconds_ = 0;
   cached_ = 0;
   seconds_before_ = seconds_ + link_seconds_;
@@ -198,10 +200,12 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
       return take();
     }
     code_.image.clear();
+    code_.words = 0;
   }
   // None was made, or the driver does not take it. What to translate is known all the same.
   if (!may_translate()) {
     code_ = {};
+    round_ = 0;
     return {};
   }
   restart();
@@ -210,10 +214,22 @@ Result<void> GpuRegions::begin(std::unique_ptr<RegionTarget> target, std::vector
   return chosen_ && seconds_before(predicted_seconds(translator_->words())) <= 0 ? make(cancel) : Result<void>();
 }
 
+// It is taken up when the program comes back.
+void GpuRegions::set_pending_aside() {
+  constexpr std::size_t kMost = 8;
+  if (!pending_.valid()) return;
+  if (!key_.empty()) others_[key_] = std::move(pending_);
+  pending_ = {};
+  const auto is_done = [](const auto& other) {
+    return other.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  if (others_.size() > kMost) std::erase_if(others_, is_done);
+}
+
 double GpuRegions::predicted_seconds(u64 words) const {
   const double a_word = (seconds_ + kUsualSecondsAWord * kUsualWords) / (made_words_ + kUsualWords);
   const double a_link = (link_seconds_ + kUsualLinkSeconds) / (links_ + 1);
-  return a_word * static_cast<double>(words - std::min(words, code_.words)) + a_link;
+  return a_word * static_cast<double>(words - std::min(words, made_here_)) + a_link;
 }
 
 double GpuRegions::seconds_before(double cost) const {
@@ -238,7 +254,8 @@ LaneSet::Slice GpuRegions::next(std::chrono::milliseconds usual) const {
     return {usual, turn, false};
   } else if (settings_.rounds.waits) {
     at_least(slice, seconds_ + link_seconds_ - seconds_before_);
-    at_least(slice, seconds_before(predicted_seconds(code_.words + static_cast<u64>(kUsualWords))));
+    at_least(slice,
+             seconds_before(predicted_seconds(std::max(code_.words, made_here_) + static_cast<u64>(kUsualWords))));
     if (slice.time > 2 * settings_.rounds.first) slice.turn = settings_.rounds.turn;
   }
   if (usual.count() != 0) slice.time = std::min(slice.time, usual);
@@ -370,7 +387,8 @@ GpuRegions::Made GpuRegions::compile(translator::GpuTranslator& translator, Regi
 bool GpuRegions::adopt(Made made) {
   seconds_ += made.seconds;
   link_seconds_ += made.link_seconds;
-  made_words_ += static_cast<double>(made.translation.words - std::min(made.translation.words, code_.words));
+  made_words_ += static_cast<double>(made.translation.words - std::min(made.translation.words, made_here_));
+  made_here_ = made.translation.words;
   ++links_;
   auto linked = made.image ? timed(link_seconds_, [&] { return target_->load(*made.image); }) : made.image.error();
   if (!linked) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -125,14 +126,17 @@ class GpuRegions {
   bool chosen_ = false;  // something is to be made, when that is affordable
   double run_seconds_ = 0;  // of the lanes, with this program
   std::chrono::steady_clock::time_point resumed_ = std::chrono::steady_clock::now();
-  double made_words_ = 0, links_ = 0;  // by compilers so far
+  u64 made_here_ = 0;  // words of this program's regions that the compiler has made in this process
+  double made_words_ = 0, links_ = 0;  // by compilers so far, for all programs
   u64 cached_ = 0;
   bool failed_ = false;
   double seconds_ = 0, link_seconds_ = 0;
   double seconds_before_ = 0;  // of both, for other programs
   std::future<void> saving_;  // of the last file; whoever destroys this waits
   std::future<Made> pending_;
-  std::vector<std::future<Made>> abandoned_;  // of programs that are no longer here; whoever destroys this may wait
+  // Of programs that are not here now, by their keys; whoever destroys this may wait.
+  std::map<std::string, std::future<Made>> others_;
+  void set_pending_aside();
 };
 
 }  // namespace kvrm

@@ -1,5 +1,7 @@
 #include "machine/jobs.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -7,6 +9,7 @@
 #include <utility>
 
 #include "linux/elf.h"
+#include "linux/host_io.h"
 #include "machine/host_file.h"
 
 namespace kvrm {
@@ -38,7 +41,15 @@ Result<JobProgram> load_job_program(const Program& program) {
   options.clock = program.clock == Clock::kHost ? linux_abi::ClockSource::kHost : linux_abi::ClockSource::kVirtual;
   options.seed = program.seed;
   options.verbose = program.verbose;
+  if (program.strace) options.trace = trace_to_stderr(std::nullopt);
   return result;
+}
+
+std::function<void(std::string_view)> trace_to_stderr(std::optional<u64> lane) {
+  const std::string prefix = lane ? "[lane " + std::to_string(*lane) + "] " : "";
+  // One write a line, so that lines of different lanes do not mix.
+  return
+      [prefix](std::string_view line) { linux_abi::write_quietly(STDERR_FILENO, prefix + std::string(line) + "\n"); };
 }
 
 std::vector<std::string> arguments_of(const std::string& path, const std::vector<std::string>& args) {
@@ -67,6 +78,7 @@ linux_abi::ProcessOptions job_options(const LaneJob& job, KeptOutput& output, Ke
   linux_abi::ProcessOptions options = job.program->options;
   options.args = arguments_of(options.exe_path, job.job->args);
   options.account = output.account;
+  if (options.trace) options.trace = trace_to_stderr(job.job->index);
   options.input = job.job->input ? job.job->input : std::make_shared<const std::string>();
   options.output = [&output](std::span<const u8> bytes) { output.take(bytes); };
   options.errors = [&errors](std::span<const u8> bytes) { errors.take(bytes); };

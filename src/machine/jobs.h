@@ -1,10 +1,13 @@
 // From programs and jobs, as the public API has them, to what a process needs.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kvrm/jobs.h"
@@ -16,6 +19,8 @@ namespace kvrm {
 
 // The program's file, read and checked, and its surroundings. args and the standard files are still to be set.
 Result<JobProgram> load_job_program(const Program& program);
+// Where a traced program's calls go: to stderr, a line at a time, after the lane's number if there are several.
+std::function<void(std::string_view)> trace_to_stderr(std::optional<u64> lane);
 std::vector<std::string> arguments_of(const std::string& path, const std::vector<std::string>& args);
 
 // What a guest wrote to one of its files, up to a limit. Written by one thread at a time.

@@ -7,10 +7,11 @@
 namespace kvrm {
 namespace {
 
-linux_abi::ProcessOptions lane_options(const JobProgram& loaded, const Program& program, LaneOutput* kept,
-                                       u64 memory_limit) {
+linux_abi::ProcessOptions lane_options(const JobProgram& loaded, const Program& program, std::optional<u64> lane,
+                                       LaneOutput* kept, u64 memory_limit) {
   linux_abi::ProcessOptions options = loaded.options;
   options.account = std::make_shared<memory::Account>(memory_limit);
+  if (options.trace) options.trace = trace_to_stderr(lane);
   options.args = arguments_of(program.path, program.args);
   options.stdin_fd = program.standard_input;
   options.stdout_fd = program.standard_output;
@@ -56,7 +57,8 @@ Result<void> Machine::Parts::start(unsigned lane, const JobProgram& loaded, cons
     kept = std::make_unique<LaneOutput>();
     kept->output.limit = kept->errors.limit = program.max_output;
   }
-  auto started = backend->start(lane, loaded.image, lane_options(loaded, program, kept.get(), memory_limit));
+  const auto named = lanes > 1 ? std::optional<u64>(lane) : std::nullopt;
+  auto started = backend->start(lane, loaded.image, lane_options(loaded, program, named, kept.get(), memory_limit));
   outputs[lane] = std::move(kept);  // the process that used the old one is gone
   if (!started) return Error{program.path + ": " + started.error().message};
   return {};

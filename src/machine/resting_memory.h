@@ -30,6 +30,9 @@ class RestingMemory final : public memory::GuestMemory {
   bool map(u64 address, u64 size, u32 protection) override {
     return visit(false, [&](auto& memory) { return memory.map(address, size, protection); });
   }
+  bool map_backed(u64 address, u64 size, u32 protection, const memory::Backing& backing) override {
+    return visit(false, [&](auto& memory) { return memory.map_backed(address, size, protection, backing); });
+  }
   bool map_image(u64, u64, u32, std::shared_ptr<const memory::Image>, u64) override { return false; }
   bool unmap(u64 address, u64 size) override {
     return visit(false, [&](auto& memory) { return memory.unmap(address, size); });
@@ -51,6 +54,9 @@ class RestingMemory final : public memory::GuestMemory {
   }
   std::optional<u64> find_free(u64 size, u64 floor, u64 limit) const override {
     return visit(std::optional<u64>(), [&](auto& memory) { return memory.find_free(size, floor, limit); });
+  }
+  std::optional<Area> next_area(u64 address) const override {
+    return visit(std::optional<Area>(), [&](auto& memory) { return memory.next_area(address); });
   }
   std::vector<Area> areas() const override {
     return visit(std::vector<Area>(), [&](auto& memory) { return memory.areas(); });

@@ -68,16 +68,19 @@ u64 AddressSpace::hold(std::shared_ptr<const Image> image) {
 // Frees the images that no area shows any more.
 void AddressSpace::let_go_of_images() {
   std::vector<bool> shown(images_.size() + 1);
-  for (u32 i = 0; i < areas_.count(); ++i) shown[areas_[i].image] = true;
+  for (u32 i = 0; i < areas_.count(); ++i)
+    if (areas_[i].flags & kAreaSource) shown[areas_[i].image] = true;
   for (std::size_t i = 0; i < images_.size(); ++i)
     if (!shown[i + 1]) images_[i] = nullptr;
 }
 
-bool AddressSpace::map(u64 address, u64 size, u32 protection) {
+bool AddressSpace::map(u64 address, u64 size, u32 protection) { return map_backed(address, size, protection, {}); }
+
+bool AddressSpace::map_backed(u64 address, u64 size, u32 protection, const Backing& backing) {
   if (!areas_.may_change(address, size) || (common_ && account()->room() < size)) return false;
   const bool may_end_image = areas_.has_source(address, size);
   if (!make_room()) return false;
-  (void)areas_.map(address, size, protection);
+  (void)areas_.map_backed(address, size, protection, backing);
   pages_replaced(address, size, may_end_image);
   return touch_pages(address, size);
 }
@@ -181,9 +184,14 @@ std::optional<u64> AddressSpace::find_free(u64 size, u64 floor, u64 limit) const
   return found == kNoRoom ? std::nullopt : std::optional(found);
 }
 
+std::optional<GuestMemory::Area> AddressSpace::next_area(u64 address) const {
+  const Area* area = areas_.next(address);
+  return area ? std::optional(*area) : std::nullopt;
+}
+
 std::vector<GuestMemory::Area> AddressSpace::areas() const {
   std::vector<Area> result;
-  for (u32 i = 0; i < areas_.count(); ++i) result.push_back({areas_[i].start, areas_[i].end, areas_[i].protection});
+  for (u32 i = 0; i < areas_.count(); ++i) result.push_back(areas_[i]);
   return result;
 }
 

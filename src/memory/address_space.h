@@ -49,6 +49,7 @@ class AddressSpace final : public GuestMemory {
   bool poke(u64 address, const void* from, std::size_t size) override;
   bool peek(u64 address, void* to, std::size_t size) const override;
   bool map(u64 address, u64 size, u32 protection) override;
+  bool map_backed(u64 address, u64 size, u32 protection, const Backing& backing) override;
   bool map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const Image> image, u64 offset) override;
   bool unmap(u64 address, u64 size) override;
   bool protect(u64 address, u64 size, u32 protection) override;
@@ -57,6 +58,7 @@ class AddressSpace final : public GuestMemory {
   bool is_free(u64 address, u64 size) const override;
   bool is_mapped(u64 address, u64 size) const override;
   std::optional<u64> find_free(u64 size, u64 floor, u64 limit) const override;
+  std::optional<Area> next_area(u64 address) const override;
   std::vector<Area> areas() const override;
 
   // The engine's side.
@@ -97,6 +99,7 @@ class AddressSpace final : public GuestMemory {
   u64 private_bytes() const { return frames_.bytes_in_use(); }
   // Of the guest: who keeps something else for it puts that there too.
   const AccountPointer& account() const { return frames_.account(); }
+  u64 limit_bytes() const { return account()->limit(); }
 
  private:
   struct Resolved {

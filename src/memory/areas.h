@@ -11,7 +11,12 @@ enum AreaFlag : u32 {
   kAreaSource = 1,   // the area shows bytes from elsewhere; otherwise it begins as zeros
   kAreaCommon = 2,   // with kAreaSource: those bytes belong to several lanes, and writes go there
   kAreaTouched = 4,  // with kAreaSource: some page has been replaced by a private copy
+  // Of the system-call layer (Backing):
+  kAreaShared = 8,     // mapped MAP_SHARED
+  kAreaBacked = 16,    // made from a file or a segment that only the host knows
+  kAreaReadOnly = 32,  // may not become writable
 };
+inline constexpr u32 kBackingFlags = kAreaShared | kAreaBacked | kAreaReadOnly;
 
 // Code that nobody can write.
 KVRM_INLINE bool is_fixed_code(u32 protection) { return (protection & (kExecute | kWrite)) == kExecute; }
@@ -20,8 +25,10 @@ struct Area {
   u64 start, end;
   u32 protection;
   u32 flags;
-  u64 source;  // with kAreaSource: where start's bytes are, growing with the address; otherwise 0
-  u64 image;   // with kAreaSource: a word of the owner's that pieces of an area share; otherwise 0
+  // With kAreaSource: where start's bytes are; with kAreaBacked: Backing::offset. Grows with the address; otherwise 0.
+  u64 source;
+  // With kAreaSource: a word of the owner's that pieces of an area share; with kAreaBacked: Backing::id; otherwise 0.
+  u64 image;
 };
 
 // As many areas as Linux allows a process (vm.max_map_count).
@@ -82,12 +89,22 @@ class Areas {
     return true;
   }
 
-  // Whether part of the range shows bytes from elsewhere.
-  bool has_source(u64 address, u64 size) const {
-    for (u32 i = first_ending_after(address); i < count_ && areas_[i].start < address + size; ++i)
-      if (areas_[i].flags & kAreaSource) return true;
+  // The first area that ends above the address; null if there is none.
+  const Area* next(u64 address) const {
+    const u32 index = first_ending_after(address);
+    return index < count_ ? &areas_[index] : nullptr;
+  }
+
+  // Whether part of the range has one of the flags. The range may leave the address space.
+  bool has_flag(u64 address, u64 size, u32 flags) const {
+    for (u32 i = first_ending_after(address); i < count_; ++i) {
+      if (areas_[i].start >= address && areas_[i].start - address >= size) break;
+      if (size != 0 && (areas_[i].flags & flags)) return true;
+    }
     return false;
   }
+  // Whether part of the range shows bytes from elsewhere.
+  bool has_source(u64 address, u64 size) const { return has_flag(address, size, kAreaSource); }
 
   // The highest free range of that size that ends at or below limit and starts at or above floor, or kNoRoom.
   u64 find_free(u64 size, u64 floor, u64 limit) const {
@@ -104,6 +121,12 @@ class Areas {
 
   // Zeros, in place of whatever was there.
   bool map(u64 address, u64 size, u32 protection) { return insert(size, {address, address, protection, 0, 0, 0}); }
+  // The same with what the mapping is made from.
+  bool map_backed(u64 address, u64 size, u32 protection, const Backing& backing) {
+    const bool has_id = (backing.flags & kAreaBacked) != 0;
+    return insert(size, {address, address, protection, backing.flags & kBackingFlags, has_id ? backing.offset : 0,
+                         has_id ? backing.id : 0});
+  }
   // Bytes from elsewhere: `source` is where those of `address` are.
   bool map_source(u64 address, u64 size, u32 protection, u64 source, u64 image) {
     return insert(size, {address, address, protection, kAreaSource, source, image});
@@ -200,7 +223,7 @@ class Areas {
     const u32 index = first_ending_after(address);
     if (index == count_ || areas_[index].start >= address) return;
     Area upper = areas_[index];
-    if (upper.flags & kAreaSource) upper.source += address - upper.start;
+    if (upper.flags & (kAreaSource | kAreaBacked)) upper.source += address - upper.start;
     upper.start = address;
     areas_[index].end = address;
     insert_at(index + 1, upper);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/types.h"
+#include "memory/areas.h"
 #include "memory/page.h"
 
 namespace kvrm::memory {
@@ -34,6 +35,7 @@ class GuestMemory {
   // The map. Addresses and sizes are multiples of kPageSize (the caller rounds); false: the range leaves
   // the address space or the memory limit is exceeded, and nothing has changed. map() replaces what was there.
   virtual bool map(u64 address, u64 size, u32 protection) = 0;
+  virtual bool map_backed(u64 address, u64 size, u32 protection, const Backing& backing) = 0;
   virtual bool map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const Image> image, u64 offset) = 0;
   virtual bool unmap(u64 address, u64 size) = 0;
   virtual bool protect(u64 address, u64 size, u32 protection) = 0;  // false: a hole in the range
@@ -45,11 +47,10 @@ class GuestMemory {
   // The highest free range of that size that ends at or below limit and starts at or above floor.
   virtual std::optional<u64> find_free(u64 size, u64 floor, u64 limit) const = 0;
 
-  struct Area {
-    u64 start, end;
-    u32 protection;
-  };
-  virtual std::vector<Area> areas() const = 0;  // for /proc/self/maps and debugging
+  // `source` and `image` mean something to the caller with kAreaBacked only.
+  using Area = memory::Area;
+  virtual std::optional<Area> next_area(u64 address) const = 0;  // the first that ends above the address
+  virtual std::vector<Area> areas() const = 0;                   // for /proc/self/maps and debugging
 };
 
 }  // namespace kvrm::memory

@@ -408,6 +408,7 @@ class LaneMemory {
   KVRM_COLD inline bool show(u64 address, u64 source);
   KVRM_COLD inline u64 accessible(u64 address, u64 size, u32 protection);
   KVRM_COLD inline bool map(u64 address, u64 size, u32 protection);
+  KVRM_COLD inline bool map_backed(u64 address, u64 size, u32 protection, const Backing& backing);
   KVRM_COLD inline bool unmap(u64 address, u64 size);
   KVRM_COLD inline bool protect(u64 address, u64 size, u32 protection);
   KVRM_COLD inline bool move(u64 from, u64 from_size, u64 to, u64 to_size);
@@ -415,6 +416,13 @@ class LaneMemory {
   bool is_free(u64 address, u64 size) { return space_->areas.is_free(address, size); }
   bool is_mapped(u64 address, u64 size) { return space_->areas.is_mapped(address, size); }
   u64 find_free(u64 size, u64 floor, u64 limit) { return space_->areas.find_free(size, floor, limit); }
+  bool next_area(u64 address, Area& area) {
+    const Area* found = space_->areas.next(address);
+    if (found) area = *found;
+    return found != nullptr;
+  }
+  // Whether part of the range was made from something that only the host knows.
+  bool is_hosts(u64 address, u64 size) { return space_->areas.has_flag(address, size, kAreaBacked); }
   u32 area_count() { return space_->areas.count(); }
   const Area& area(u32 index) { return space_->areas[index]; }
   u32 protection_at(u64 address) {

@@ -485,8 +485,10 @@ inline void LaneMemory::drop_pages(u64 address, u64 size) {
   map_changed();
 }
 
-bool LaneMemory::map(u64 address, u64 size, u32 protection) {
-  if (space_->world->common || !space_->areas.map(address, size, protection)) return false;
+bool LaneMemory::map(u64 address, u64 size, u32 protection) { return map_backed(address, size, protection, {}); }
+
+bool LaneMemory::map_backed(u64 address, u64 size, u32 protection, const Backing& backing) {
+  if (space_->world->common || !space_->areas.map_backed(address, size, protection, backing)) return false;
   drop_pages(address, size);
   return true;
 }

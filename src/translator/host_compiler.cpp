@@ -5,7 +5,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -88,18 +88,26 @@ std::unique_ptr<llvm::orc::LLJIT> make_linker(const std::string& triple, std::st
   return std::move(*linker);
 }
 
-u64 size_of_symbol(llvm::MemoryBufferRef object, const std::string& name) {
+// One for the process. A name that others can choose must not lead elsewhere: the file is made anew.
+std::FILE* perf_map() {
+  static std::FILE* const map = [] {
+    const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+    ::unlink(path.c_str());
+    return std::fopen(path.c_str(), "wxe");
+  }();
+  return map;
+}
+
+// An object file of ours has one function; its symbol has no size.
+u64 size_of_code(llvm::MemoryBufferRef object) {
+  u64 size = 0;
   auto file = llvm::object::ObjectFile::createObjectFile(object);
   if (!file) {
     llvm::consumeError(file.takeError());
-    return 0;
+    return size;
   }
-  for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
-    auto found = symbol.getName();
-    if (found && *found == name) return llvm::object::ELFSymbolRef(symbol).getSize();
-    if (!found) llvm::consumeError(found.takeError());
-  }
-  return 0;
+  for (const llvm::object::SectionRef& section : (*file)->sections()) size += section.isText() ? section.getSize() : 0;
+  return size;
 }
 
 }  // namespace
@@ -110,7 +118,7 @@ struct HostCompiler::Parts {
   std::unique_ptr<llvm::TargetMachine> target;
   std::unique_ptr<Library> library;
   std::shared_ptr<llvm::orc::LLJIT> linker;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> perf_map{nullptr, &std::fclose};
+  std::FILE* perf_map = nullptr;
 
   std::unique_ptr<llvm::Module> optimised(const Plan& plan, const std::string& name) {
     std::string error;
@@ -175,8 +183,8 @@ std::unique_ptr<HostCode> HostCompiler::link(std::span<const char> object, const
   if (llvm::Error error = parts_->linker->addObjectFile(tracker, std::move(buffer))) return fail(std::move(error));
   auto address = parts_->linker->lookup(name);
   if (!address) return fail(address.takeError());
-  if (std::FILE* map = parts_->perf_map.get()) {
-    const u64 size = size_of_symbol({llvm::StringRef(object.data(), object.size()), name}, name);
+  if (std::FILE* map = parts_->perf_map) {
+    const u64 size = size_of_code({llvm::StringRef(object.data(), object.size()), name});
     std::fprintf(map, "%llx %llx %s\n", static_cast<unsigned long long>(address->getValue()), size, name.c_str());
     std::fflush(map);
   }
@@ -184,12 +192,7 @@ std::unique_ptr<HostCode> HostCompiler::link(std::span<const char> object, const
                                     [linker = parts_->linker, tracker] { llvm::consumeError(tracker->remove()); });
 }
 
-// A name that somebody else chose must not lead elsewhere: the file is made anew.
-void HostCompiler::write_perf_map() {
-  const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
-  ::unlink(path.c_str());
-  parts_->perf_map.reset(std::fopen(path.c_str(), "wxe"));
-}
+void HostCompiler::write_perf_map() { parts_->perf_map = perf_map(); }
 
 std::string HostCompiler::text_of(const Plan& plan, bool as_assembly) {
   const auto module = parts_->optimised(plan, "region");

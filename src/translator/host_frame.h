@@ -29,8 +29,7 @@ class HostFrame final : public Frame {
   void go_on(llvm::IRBuilder<>& builder, llvm::Value* handler, llvm::Value* entry, llvm::Value* last);
   // Goes on with the handler of another entry of the same page.
   void go_on_at(llvm::IRBuilder<>& builder, llvm::Value* entry, llvm::Value* budget);
-  // Goes on in the page of this address, if it was entered lately and `condition`, unless null, holds; otherwise the
-  // host looks for it.
+  // Goes on in the page of this address, if it was entered lately; otherwise the host looks for it.
   void go_on_in_page(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget);
   // Goes on with another handler of the same entry unless the condition holds.
   void require(llvm::IRBuilder<>& builder, llvm::Value* condition, const char* otherwise);

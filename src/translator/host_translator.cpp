@@ -19,7 +19,7 @@ namespace {
 
 // Compiling may take this share of the time that lanes have run, so that it costs little where it gains nothing. A
 // program that has been run a few times is translated as far as that pays.
-constexpr double kShareOfRun = 0.2, kLaterShareOfRun = 0.04;
+constexpr double kShareOfRun = 0.2, kLaterShareOfRun = 0.03;
 constexpr u32 kEarlyRuns = 3;
 // What a word is taken to cost before any has been compiled, and how many words' time that weighs.
 constexpr double kUsualSecondsAWord = 1e-3;
@@ -65,12 +65,15 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
 
   // Nobody will ask for anything any more. LLVM's globals must outlive a compiler that is at work.
   void close() {
+    std::unordered_map<u64, std::shared_ptr<SharedProfile>> profiles;
     {
       const std::lock_guard lock(mutex_);
       over_ = true;
       changed_.notify_all();
-      save();
+      store_.save();
+      profiles = profiles_;
     }
+    for (const auto& [program, shared] : profiles) save(program, *shared);
     if (!worker_.joinable()) return;
     if (settings().abandons) {
       worker_.detach();
@@ -85,8 +88,11 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     if (shared) return shared;
     shared = std::make_shared<SharedProfile>();
     if (settings().everything()) return shared;
-    store_.open(program, [this](u64 head) { stored_heads_.insert(head); });
     shared->profile = store_.read_profile(program);
+    store_.open(program, [&](const Source& source) {
+      stored_heads_.insert(source.head);
+      shared->profile.settle(source.head, source.addresses());
+    });
     return shared;
   }
 
@@ -110,12 +116,6 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
       const StoredRegion* there = store_.find(head, matches);
       if (!there) return nullptr;
       stored = *there;
-    }
-    const std::lock_guard one_at_a_time(compiling_);
-    {
-      const std::lock_guard lock(mutex_);
-      if (RegionPointer known = find(stored.source)) return known;
-      if (!make_space()) return nullptr;
     }
     return start_compiler() ? link_stored(stored) : nullptr;
   }
@@ -158,7 +158,8 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
 
   u64 pressure() const override { return pressure_.load(std::memory_order_relaxed); }
 
-  void ran(const Run& run) override {
+  void ran(SharedProfile& program, const Run& run) override {
+    program.run_seconds += run.seconds;
     const std::lock_guard lock(runs_mutex_);
     runs_.seconds += run.seconds;
     runs_.interpreter_seconds += run.interpreter_seconds;
@@ -172,13 +173,12 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
   }
 
   // What the first runs of a program did not need is left to the next.
-  double seconds_left(const Profile& profile) const override {
+  double seconds_left(const SharedProfile& program) const override {
     const std::lock_guard lock(mutex_);
-    const std::lock_guard runs_lock(runs_mutex_);
-    const double used = counts_.seconds + waiting_words_ * cost_of_word();
-    const Profile::Past& past = profile.past();
-    if (past.runs >= kEarlyRuns) return kLaterShareOfRun * runs_.seconds - used;
-    return kShareOfRun * (past.run_seconds + runs_.seconds) - past.compile_seconds - used;
+    const double used = program.compile_seconds + waiting_words_ * cost_of_word();
+    const Profile::Past& past = program.profile.past();
+    if (past.runs >= kEarlyRuns) return kLaterShareOfRun * program.run_seconds - used;
+    return kShareOfRun * (past.run_seconds + program.run_seconds) - past.compile_seconds - used;
   }
 
   Counts counts() const override {
@@ -195,14 +195,11 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
   }
 
  private:
-  void save() {
-    store_.save();
-    for (const auto& [program, shared] : profiles_) {
-      const std::lock_guard lock(shared->mutex);
-      if (!shared->profile.changed()) continue;
-      shared->profile.end_run(runs_.seconds, counts_.seconds);
-      store_.store_profile(program, shared->profile);
-    }
+  void save(u64 program, SharedProfile& shared) const {
+    const std::lock_guard lock(shared.mutex);
+    if (!shared.profile.changed()) return;
+    shared.profile.end_run(shared.run_seconds, shared.compile_seconds);
+    store_.store_profile(program, shared.profile);
   }
 
   bool spent() const { return counts_.seconds > settings().budget_seconds; }
@@ -244,18 +241,30 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     const double begin = thread_seconds();
     ObjectFile object = compiler_->compile(plan, source.name());
     const double compiled = thread_seconds();
+    const std::lock_guard one_link_at_a_time(linking_);
     std::shared_ptr<const HostCode> code = object.empty() ? nullptr : compiler_->link(object, source.name());
     const double linked = thread_seconds();
     const std::lock_guard lock(mutex_);
     compile_seconds_ += linked - begin;
     compiled_words_ += plan.words;
+    const auto shared = profiles_.find(program);
+    if (shared != profiles_.end()) shared->second->compile_seconds += linked - begin;
     RegionPointer region =
         enter(source, std::move(code), plan.words, object.size(), compiled - begin, linked - compiled);
-    if (region && !over_) store_.add(program, {std::move(source), plan.words, std::move(object)});
+    if (!region || over_) return region;
+    store_.add(program, {std::move(source), plan.words, std::move(object)});
+    finished_.tell(region);
     return region;
   }
 
+  // A compiler may be at work meanwhile.
   RegionPointer link_stored(const StoredRegion& stored) {
+    const std::lock_guard one_link_at_a_time(linking_);
+    {
+      const std::lock_guard lock(mutex_);
+      if (RegionPointer known = find(stored.source)) return known;
+      if (!make_space()) return nullptr;
+    }
     const double begin = thread_seconds();
     std::shared_ptr<const HostCode> code = compiler_->link(stored.object, stored.source.name());
     const double linked = thread_seconds();
@@ -285,11 +294,11 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
 
   // LLVM takes a few milliseconds to start, which a short program need not pay.
   bool start_compiler() {
-    if (compiler_ || failed_) return compiler_ != nullptr;
-    std::string error;
-    compiler_ = HostCompiler::create(error, {}, settings().common);
-    failed_ = !compiler_;
-    if (compiler_ && settings().perf_map) compiler_->write_perf_map();
+    std::call_once(started_, [this] {
+      std::string error;
+      compiler_ = HostCompiler::create(error, {}, settings().common);
+      if (compiler_ && settings().perf_map) compiler_->write_perf_map();
+    });
     return compiler_ != nullptr;
   }
 
@@ -340,11 +349,9 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
         next = std::move(*hottest);
         requests_.erase(hottest);
       }
-      const RegionPointer region = make(next.plan, std::move(next.source), next.program);
+      (void)make(next.plan, std::move(next.source), next.program);
       const std::lock_guard lock(mutex_);
       waiting_words_ -= next.plan.words;
-      if (!region) continue;
-      finished_.tell(region);
     }
   }
 
@@ -356,8 +363,8 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
   }
 
   std::unique_ptr<HostCompiler> compiler_;
-  bool failed_ = false;
-  std::mutex compiling_;
+  std::once_flag started_;
+  std::mutex compiling_, linking_;  // in this order, and before mutex_
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;

@@ -23,7 +23,7 @@ constexpr std::size_t kMostGivenUp = std::size_t{1} << 14;  // entries whose cha
 constexpr u32 kMostUnusual = 1000;
 constexpr u32 kAllWords = ~0u;
 // Regions of up to so many words are worth waiting for, until they can be afforded; code in pieces is slower.
-constexpr double kGoodWords = 32, kTolerance = 1.25;
+constexpr double kGoodWords = 64, kTolerance = 1.25;
 // How many candidates are planned at a time.
 constexpr std::size_t kCandidates = 8;
 // What a block must have cost the interpreter to become part of a region, as a share of what translating it costs: it
@@ -101,7 +101,7 @@ void LaneRegions::release(Installed& installed) {
   released_.push_back(std::move(installed.region));
 }
 
-Plan LaneRegions::plan_at(u64 pc, const Profile* profile, u32 most_words) {
+Plan LaneRegions::plan_at(u64 pc, const Follow& follow, u32 most_words) {
   u64 last_address = 1;
   const u8* last_page = nullptr;
   CodeView view;
@@ -114,7 +114,7 @@ Plan LaneRegions::plan_at(u64 pc, const Profile* profile, u32 most_words) {
     if (!last_page || address % 4 != 0) return std::nullopt;
     return word_at(last_page, address);
   };
-  view.follow = [&](const Transition& transition) { return !profile || is_worth_following(*profile, transition); };
+  view.follow = follow;
   view.row = [&](u32 word, u64 address) { return engine_.router().row(word, address); };
   view.usual_float = usual_float_;
   view.barriers_end = space_.is_common();
@@ -123,17 +123,16 @@ Plan LaneRegions::plan_at(u64 pc, const Profile* profile, u32 most_words) {
   return make_plan(pc, view, limits);
 }
 
-double LaneRegions::executions_a_word() const {
-  return translator_->seconds_a_word() / sampler_.seconds_an_instruction();
-}
-
-// A region ends where another one begins.
-bool LaneRegions::is_worth_following(const Profile& profile, const Transition& transition) const {
-  if (profile.is_settled(transition.to)) return false;
-  const double needed = translator_->settings().threshold ? 1 : kShareOfCost * executions_a_word();
-  if (static_cast<double>(profile.unpaid(transition.to)) < needed) return false;
-  return transition.flow != isa::Flow::kCall ||
-         profile.share_of_arrivals(transition.from, transition.to) >= kShareOfCalls;
+// What has cost the interpreter enough. A region ends where another one begins.
+LaneRegions::Follow LaneRegions::what_is_worth_it(const Profile& profile) const {
+  const double a_word = translator_->seconds_a_word() / sampler_.seconds_an_instruction();
+  const double needed = translator_->settings().threshold ? 1 : kShareOfCost * a_word;
+  return [&profile, needed](const Transition& transition) {
+    if (profile.is_settled(transition.to)) return false;
+    if (static_cast<double>(profile.unpaid(transition.to)) < needed) return false;
+    return transition.flow != isa::Flow::kCall ||
+           profile.share_of_arrivals(transition.from, transition.to) >= kShareOfCalls;
+  };
 }
 
 Translator::Matches LaneRegions::matches(bool usual_float) {
@@ -149,7 +148,7 @@ Entry LaneRegions::entry_for(u64 pc, const u8* page, Entry* place, const Entry& 
   RegionPointer region = !everything || usual_float_ ? translator_->find(pc, matches(true)) : nullptr;
   if (!region) region = translator_->find(pc, matches(false));
   if (!region && everything) {
-    const Plan plan = plan_at(pc, nullptr, kAllWords);
+    const Plan plan = plan_at(pc, [](const Transition&) { return true; }, kAllWords);
     if (!plan.blocks.empty()) region = translator_->translate(plan, *program_);
   }
   return region ? install(region, place, plain).value_or(plain) : plain;
@@ -163,8 +162,16 @@ void LaneRegions::begin_program(u64 pc, const u8* page) {
   shared_ = translator_->open(*program_);
 }
 
+// What ran while they were made is paid for, too.
 void LaneRegions::take_finished() {
-  for (const RegionPointer& region : translator_->finished(finished_seen_)) put(region);
+  const std::vector<RegionPointer> fresh = translator_->finished(finished_seen_);
+  if (fresh.empty()) return;
+  const std::lock_guard lock(shared_->mutex);
+  for (const RegionPointer& region : fresh) {
+    put(region);
+    if (installed_.contains(region->source.head))
+      shared_->profile.settle(region->source.head, region->source.addresses());
+  }
 }
 
 // They are candidates again, a few times: what does not fit is not worth translating over and over.
@@ -198,11 +205,16 @@ interpreter::Handler LaneRegions::unusual(Entry* place, u64 pc) {
   const interpreter::Handler plain = found->second.plain;
   if (++found->second.unusual < kMostUnusual) return plain;
   place->run = plain;
+  const RegionPointer before = found->second.region;
   release(found->second);
   installed_.erase(found);
   usual_float_ = false;
-  const std::lock_guard lock(shared_->mutex);
-  translate(plan_at(pc, translator_->settings().everything() ? nullptr : &shared_->profile, kAllWords), kMostUnusual);
+  if (const RegionPointer region = translator_->find(pc, matches(false))) {
+    put(region);
+  } else {
+    const auto same_code = [&](const Transition& transition) { return before->source.holds(transition.to); };
+    translate(plan_at(pc, same_code, kAllWords), kMostUnusual);
+  }
   return plain;
 }
 
@@ -213,7 +225,7 @@ LaneRegions::Pace LaneRegions::between_bursts(const Cpu& cpu, u64 retired) {
     uninstall_if([](const Installed&) { return true; });
   }
   released_.clear();
-  if (std::exchange(current_, this) != this) sampler_.restart_clock();
+  if (std::exchange(current_, this) != this || sampler_.has_moved()) sampler_.restart_clock();
   const u64 paused = std::exchange(engine_.context().paused_region, interpreter::Context::kNoAddress);
   if (translator_->settings().everything() || !program_) return {kLongestBurst, 0};
   take_finished();
@@ -247,24 +259,34 @@ void LaneRegions::stepped(u64 from, u64 to) {
   if (sampler_.inside()) {
     sampler_.step_in_region();
   } else {
-    sampler_.step({from, to, to == from + 4 ? isa::Flow::kNext : flow_at(from), leaves});
+    const bool is_taken = to != from + 4;
+    sampler_.step({from, to, is_taken ? flow_at(from) : isa::Flow::kNext, leaves, is_taken && installed_.contains(to)});
   }
 }
 
 void LaneRegions::end_trace() {
-  translator_->ran(sampler_.end_trace());
+  translator_->ran(*shared_, sampler_.end_trace());
   link_stored();
   if (sampler_.is_full()) consider();
+}
+
+// One that is there already, linked or on disk.
+RegionPointer LaneRegions::known_region(u64 head) {
+  for (const bool usual_float : {true, false}) {
+    RegionPointer region = translator_->find(head, matches(usual_float));
+    if (!region) region = translator_->find_stored(head, matches(usual_float));
+    if (region) return region;
+  }
+  return nullptr;
 }
 
 void LaneRegions::link_stored() {
   bool linked = false;
   for (const TraceStep& step : sampler_.last_trace()) {
-    if (step.to == step.from + 4 && !step.leaves_region) continue;
+    if ((step.to == step.from + 4 && !step.leaves_region) || step.enters_region) continue;
     const u64 head = step.leaves_region ? step.from : step.to;
     if (installed_.contains(head)) continue;
-    RegionPointer region = translator_->find_stored(head, matches(true));
-    if (!region) region = translator_->find_stored(head, matches(false));
+    const RegionPointer region = known_region(head);
     if (!region) continue;
     put(region);
     const std::lock_guard lock(shared_->mutex);
@@ -275,18 +297,27 @@ void LaneRegions::link_stored() {
 }
 
 void LaneRegions::consider() {
+  for (auto& [plan, urgency] : choose()) translate(std::move(plan), urgency);
+  sampler_.restart_clock();
+}
+
+std::vector<LaneRegions::Chosen> LaneRegions::choose() {
   const std::unique_lock lock(shared_->mutex, std::try_to_lock);
-  if (!lock) return;  // another lane does; later
+  if (!lock) return {};  // another lane does; later
   Profile& profile = shared_->profile;
   sampler_.bring_to(profile);
   const Settings& settings = translator_->settings();
   const double word = translator_->seconds_a_word(), instruction = sampler_.seconds_an_instruction();
   const double least = settings.threshold ? 0 : kShareOfCandidate * word / instruction;
+  const Follow follow = what_is_worth_it(profile);
+  double left = translator_->seconds_left(*shared_);
+  std::vector<Chosen> chosen;
   for (const Profile::Candidate& candidate : profile.candidates(kCandidates, static_cast<u64>(least))) {
     if (settings.threshold && candidate.samples < *settings.threshold) continue;
-    const double affordable = settings.threshold ? kAllWords : translator_->seconds_left(profile) / word;
+    if (candidate.settled && installed_.contains(candidate.pc)) continue;
+    const double affordable = settings.threshold ? kAllWords : left / word;
     const double most = std::clamp<double>(affordable, kGoodWords, kAllWords);
-    Plan plan = plan_at(candidate.pc, &profile, static_cast<u32>(most));
+    Plan plan = plan_at(candidate.pc, follow, static_cast<u32>(most));
     const double cost = plan.words * word;
     const double gain = static_cast<double>(profile.unpaid(plan)) * instruction;
     if (!settings.threshold && gain < cost) {
@@ -295,12 +326,12 @@ void LaneRegions::consider() {
     }
     if (plan.words > affordable * kTolerance) break;  // it will be affordable
     profile.settle(candidate.pc, plan.addresses());
-    translate(std::move(plan), gain / (cost + 1e-9));
+    left -= cost;
+    chosen.push_back({std::move(plan), gain / (cost + 1e-9)});
   }
-  sampler_.restart_clock();
+  return chosen;
 }
 
-// The profile is locked.
 void LaneRegions::translate(Plan plan, double urgency) {
   if (plan.blocks.empty()) return;
   const auto changes = given_up_.find(plan.blocks.front().address);

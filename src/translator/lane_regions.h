@@ -49,8 +49,11 @@ class LaneRegions final : public interpreter::Regions {
   void link_stored();
   // Brings what was seen to the shared profile, and translates what is worth it now.
   void consider();
-  // What an instruction must have cost the interpreter to be worth a word's translation.
-  double executions_a_word() const;
+  struct Chosen {
+    Plan plan;
+    double urgency;
+  };
+  std::vector<Chosen> choose();
   void translate(Plan plan, double urgency);
 
   Translator::Matches matches(bool usual_float);
@@ -63,8 +66,10 @@ class LaneRegions final : public interpreter::Regions {
   void reopen_forgotten();
   void count_change(u64 head, u32 count);
   void begin_program(u64 pc, const u8* page);
-  Plan plan_at(u64 pc, const Profile* profile, u32 most_words);
-  bool is_worth_following(const Profile& profile, const Transition& transition) const;
+  using Follow = std::function<bool(const Transition&)>;
+  Plan plan_at(u64 pc, const Follow& follow, u32 most_words);
+  Follow what_is_worth_it(const Profile& profile) const;
+  RegionPointer known_region(u64 head);
   const u8* page_at(u64 address);
   isa::Flow flow_at(u64 address);
   void release(Installed& installed);

@@ -1,6 +1,7 @@
 #include "translator/profile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace kvrm::translator {
@@ -44,22 +45,21 @@ bool begins_region(const TraceStep& step) {
 
 }  // namespace
 
+void Profile::arrive(u64 pc, u64 weight, bool is_head) {
+  Head& head = heads_[pc];
+  head.is_head |= is_head;
+  head.arrivals += weight;
+  ++head.samples;
+  reached_.push_back(pc);
+}
+
 void Profile::add(std::span<const TraceStep> steps, u64 weight) {
   for (const TraceStep& step : steps) {
     words_[step.from].seen += weight;
-    if (step.leaves_region) {
-      Head& head = heads_[step.from];
-      head.is_head = true;
-      head.arrivals += weight;
-      ++head.samples;
-    }
+    if (step.leaves_region) arrive(step.from, weight, true);
     const bool is_taken = step.to != step.from + kWordBytes;
     if (is_taken) taken_[{step.from, step.to}] += weight;
-    if (!is_taken && step.flow != isa::Flow::kReturn && step.flow != isa::Flow::kIndirect) continue;
-    Head& head = heads_[step.to];
-    head.is_head |= begins_region(step);
-    head.arrivals += weight;
-    ++head.samples;
+    if (is_taken && !step.enters_region) arrive(step.to, weight, begins_region(step));
   }
   trim(words_, [](const Word& word) { return word.seen; });
   trim(taken_, [](u64 count) { return count; });
@@ -67,13 +67,18 @@ void Profile::add(std::span<const TraceStep> steps, u64 weight) {
   changed_ = true;
 }
 
-std::vector<Profile::Candidate> Profile::candidates(std::size_t most, u64 least_arrivals) const {
+std::vector<Profile::Candidate> Profile::candidates(std::size_t most, u64 least_arrivals) {
+  std::ranges::sort(reached_);
+  reached_.erase(std::unique(reached_.begin(), reached_.end()), reached_.end());
   std::vector<Candidate> found;
-  for (const auto& [pc, head] : heads_) {
-    const bool has_grown = head.arrivals >= head.set_aside_at + head.set_aside_at / 2;
-    if (head.is_head && !head.settled && has_grown && head.arrivals >= least_arrivals)
-      found.push_back({pc, head.arrivals, head.samples});
+  for (const u64 pc : reached_) {
+    const Head& head = heads_[pc];
+    // Where a region begins the interpreter should not come again: if it does, the region is not in place.
+    const u64 growth = head.settled ? std::max(head.set_aside_at, least_arrivals) : head.set_aside_at / 2;
+    if (head.is_head && head.arrivals >= head.set_aside_at + growth && head.arrivals >= least_arrivals)
+      found.push_back({pc, head.arrivals, head.samples, head.settled});
   }
+  reached_.clear();
   const auto more = [](const Candidate& a, const Candidate& b) {
     return a.arrivals != b.arrivals ? a.arrivals > b.arrivals : a.pc < b.pc;
   };
@@ -105,6 +110,7 @@ bool Profile::is_settled(u64 pc) const {
 }
 
 void Profile::settle(u64 head, std::span<const u64> words) {
+  set_aside(head);
   heads_[head].settled = true;
   for (const u64 pc : words) {
     const auto found = words_.find(pc);
@@ -125,7 +131,7 @@ void Profile::end_run(double run_seconds, double compile_seconds) {
   past_.compile_seconds += compile_seconds;
 }
 
-// What no region was made for; the rest of a head's history is in the cache's regions.
+// What regions were made for is for the cache to say.
 void Profile::write(cache::Writer& to) const {
   struct Kept {
     u64 pc, seen, paid;
@@ -172,6 +178,9 @@ bool Profile::read(cache::Reader& from) {
   };
   Past past;
   if (!from.get(past) || !get(words) || !get(edges) || !get(heads)) return false;
+  for (const double seconds : {past.run_seconds, past.compile_seconds}) {
+    if (!std::isfinite(seconds) || seconds < 0) return false;
+  }
   past_ = past;
   for (std::size_t i = 0; i < words.size(); i += 3)
     words_[words[i]] = {words[i + 1], std::min(words[i + 1], words[i + 2])};

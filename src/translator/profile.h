@@ -20,6 +20,7 @@ struct TraceStep {
   u64 from, to;
   isa::Flow flow = isa::Flow::kNext;
   bool leaves_region = false;  // control came to `from` out of a region
+  bool enters_region = false;  // a region begins at `to`
 };
 
 // Not safe for several threads.
@@ -27,18 +28,19 @@ class Profile {
  public:
   void add(std::span<const TraceStep> steps, u64 weight);
 
-  // Where regions may begin: targets of calls, returns, jumps to registers and backward branches, and where control
-  // leaves regions. The most often reached first; those that have not been reached notably more often since they were
-  // last set aside are left out.
+  // Where regions may begin, of what was added since the last call: targets of calls, returns, jumps to registers and
+  // backward branches, and where control leaves regions. The most often reached first; those that have not been reached
+  // notably more often since they were last set aside or settled are left out.
   struct Candidate {
     u64 pc;
     u64 arrivals;
     u32 samples;
+    bool settled;  // and yet the interpreter runs it
   };
-  std::vector<Candidate> candidates(std::size_t most, u64 least_arrivals) const;
+  std::vector<Candidate> candidates(std::size_t most, u64 least_arrivals);
   // Not worth it yet.
   void set_aside(u64 pc);
-  // A region begins there, or none can: no candidate any more. The region holds these words.
+  // A region that holds these words begins there, or none can.
   void settle(u64 pc, std::span<const u64> words);
   bool is_settled(u64 pc) const;
   // Its code has changed.
@@ -70,11 +72,12 @@ class Profile {
   };
   struct Head {
     u64 arrivals = 0;
-    u64 set_aside_at = 0;  // arrivals then
+    u64 set_aside_at = 0;  // arrivals then; or when it was settled
     u32 samples = 0;
     bool settled = false;
     bool is_head = false;  // otherwise only forward branches were seen to lead here
   };
+  void arrive(u64 pc, u64 weight, bool is_head);
   struct EdgeHash {
     std::size_t operator()(const std::pair<u64, u64>& edge) const {
       return edge.first * 0x9e3779b97f4a7c15 ^ edge.second * 0xc2b2ae3d27d4eb4f;
@@ -83,6 +86,7 @@ class Profile {
   std::unordered_map<u64, Word> words_;
   std::unordered_map<std::pair<u64, u64>, u64, EdgeHash> taken_;
   std::unordered_map<u64, Head> heads_;
+  std::vector<u64> reached_;  // of them, since candidates() was last called
   Past past_;
   bool changed_ = false;
 };

@@ -87,13 +87,13 @@ void RegionStore::store_profile(u64 program, const Profile& profile) const {
   store(kProfile, program, writer.bytes());
 }
 
-void RegionStore::open(u64 program, const std::function<void(u64 head)>& found) {
+void RegionStore::open(u64 program, const std::function<void(const Source&)>& found) {
   const auto [place, is_new] = programs_.try_emplace(program);
   if (!is_new) return;
   place->second.regions = read(program);
   for (const auto& [key, region] : place->second.regions) place->second.bytes += region.object.size();
   if (!found) return;
-  for (const auto& [key, region] : place->second.regions) found(key.first);
+  for (const auto& [key, region] : place->second.regions) found(region.source);
 }
 
 const StoredRegion* RegionStore::find(u64 head, const std::function<bool(const Source&)>& matches) const {

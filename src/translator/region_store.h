@@ -31,9 +31,8 @@ class RegionStore {
   RegionStore(cache::Folder folder, std::string key, std::size_t most_bytes = kMostOfOneProgram)
       : folder_(std::move(folder)), key_(std::move(key)), most_bytes_(most_bytes) {}
 
-  // Reads what is known about a program, named by a hash of its first code. Once; `found` is told the entries of its
-  // regions.
-  void open(u64 program, const std::function<void(u64 head)>& found = {});
+  // Reads what is known about a program, named by a hash of its first code. Once; `found` is told of its regions.
+  void open(u64 program, const std::function<void(const Source&)>& found = {});
   // A region with this head whose source passes; null if there is none.
   const StoredRegion* find(u64 head, const std::function<bool(const Source&)>& matches) const;
   void add(u64 program, StoredRegion region);

@@ -14,7 +14,10 @@ constexpr u64 kShortestPeriod = u64{1} << 13, kLongestPeriod = u64{1} << 20;
 
 }  // namespace
 
-void Sampler::restart_clock() { clock_ = thread_seconds(); }
+void Sampler::restart_clock() {
+  clock_ = thread_seconds();
+  thread_ = std::this_thread::get_id();
+}
 
 void Sampler::ran(u64 instructions) {
   in_one_go_ &= since_trace_ == 0 || instructions == 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "translator/profile.h"
@@ -19,8 +20,10 @@ class Sampler {
   // `eager`: traces as often as possible, each looked at alone.
   explicit Sampler(bool eager) : eager_(eager) {}
 
-  // Another lane ran on this thread: its time is not this one's.
+  // What the thread did since the last trace is not the lane's.
   void restart_clock();
+  // The lane is on another thread than before, or on its first.
+  bool has_moved() const { return thread_ != std::this_thread::get_id(); }
   // That many instructions were run in one go.
   void ran(u64 instructions);
   bool is_tracing() const { return tracing_; }
@@ -68,6 +71,7 @@ class Sampler {
   bool in_one_go_ = true;  // nothing but guest code since the last trace
   u64 random_ = 0x9e3779b97f4a7c15;
   double clock_ = 0;  // of the thread, when the last trace ended
+  std::thread::id thread_;
   double run_seconds_ = 0;
   double seconds_an_instruction_ = 3e-9;  // interpreted
 };

@@ -1,6 +1,7 @@
 // The translator of a machine: makes regions, now or in a thread of its own, and knows those there are.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -50,6 +51,8 @@ struct Counts {
 struct SharedProfile {
   std::mutex mutex;
   Profile profile;
+  // Of this run of the program.
+  std::atomic<double> run_seconds = 0, compile_seconds = 0;
 };
 
 // Safe for any number of lanes.
@@ -75,7 +78,7 @@ class Translator {
   virtual RegionPointer translate(const Plan& plan, u64 program) = 0;
   // Translates when there is time, the most urgent first.
   virtual void request(Plan plan, double urgency, u64 program) = 0;
-  // Requested regions that have been finished since the caller asked last; `seen` is the caller's place in the list.
+  // Regions that have been made since the caller asked last; `seen` is the caller's place in the list.
   virtual std::vector<RegionPointer> finished(std::size_t& seen) = 0;
 
   // Entries whose regions have gone since, `seen` as above.
@@ -89,11 +92,12 @@ class Translator {
     double seconds, interpreter_seconds;
     double interpreted, translated;  // instructions
   };
-  virtual void ran(const Run& run) = 0;
+  virtual void ran(SharedProfile& program, const Run& run) = 0;
   // How many seconds a word will take, from those there were.
   virtual double seconds_a_word() const = 0;
-  // How many seconds of compiling are left of what is granted: a share of the time that lanes have run.
-  virtual double seconds_left(const Profile& profile) const = 0;
+  // How many seconds of compiling are left of what is granted: a share of the time that lanes have run. The profile is
+  // locked.
+  virtual double seconds_left(const SharedProfile& program) const = 0;
   virtual Counts counts() const = 0;
 
  protected:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Small programs of our own, one per subject, compared with QEMU: code that writes code, thread-local
-variables, signals, jumps, the heap, files, process start, the C library's strings, endings.
+variables, signals, jumps, the heap, shared memory, files, process start, the C library's strings, endings.
 
     tests/conformance/programs.py
     tests/conformance/programs.py --only signals
@@ -36,6 +36,7 @@ CASES = [
     ("jumps", "jumps", "static", [], b""),
     ("heap", "heap", "static", [], b""),
     ("heap, static-pie", "heap", "static-pie", [], b""),
+    ("segments", "segments", "static", [], b""),
     ("files", "files", "static", [], b"a line\nand a last one"),
     ("start", "start", "static", [], b""),
     ("start, arguments", "start", "static", ARGUMENTS, b""),

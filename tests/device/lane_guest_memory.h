@@ -22,6 +22,9 @@ class LaneGuestMemory final : public memory::GuestMemory {
   bool poke(u64 address, const void* from, std::size_t size) override { return lane_.poke(address, from, size); }
   bool peek(u64 address, void* to, std::size_t size) const override { return lane_.peek(address, to, size); }
   bool map(u64 address, u64 size, u32 protection) override { return lane_.map(address, size, protection); }
+  bool map_backed(u64 address, u64 size, u32 protection, const memory::Backing& backing) override {
+    return lane_.map_backed(address, size, protection, backing);
+  }
   bool map_image(u64, u64, u32, std::shared_ptr<const memory::Image>, u64) override { return false; }
   bool unmap(u64 address, u64 size) override { return lane_.unmap(address, size); }
   bool protect(u64 address, u64 size, u32 protection) override { return lane_.protect(address, size, protection); }
@@ -33,12 +36,13 @@ class LaneGuestMemory final : public memory::GuestMemory {
     const u64 found = lane_.find_free(size, floor, limit);
     return found == memory::kNoRoom ? std::nullopt : std::optional(found);
   }
+  std::optional<Area> next_area(u64 address) const override {
+    Area area;
+    return lane_.next_area(address, area) ? std::optional(area) : std::nullopt;
+  }
   std::vector<Area> areas() const override {
     std::vector<Area> result;
-    for (u32 i = 0; i < lane_.area_count(); ++i) {
-      const memory::Area& area = lane_.area(i);
-      result.push_back({area.start, area.end, area.protection});
-    }
+    for (u32 i = 0; i < lane_.area_count(); ++i) result.push_back(lane_.area(i));
     return result;
   }
   memory::LaneMemory& lane() { return lane_; }

@@ -115,6 +115,29 @@ std::string use_files(Guest& guest, u64 seed) {
   note("mremap", guest.call(kMremap, u64(mapped) + 4096, 8192, 40960, 1));
   note("brk", guest.call(kBrk, 0));
   note("munmap", guest.call(kMunmap, u64(mapped) + 20480, 4096));
+  // What was written goes, and the file comes back; on the lane's side that needs the host.
+  const auto byte_at = [&](u64 address) {
+    u8 byte = 0;
+    EXPECT_TRUE(guest.memory().peek(address, &byte, 1));
+    return i64(byte);
+  };
+  const i64 again = guest.call(kMmap, 0, 12288, 3, 2, u64(fd), 0);
+  const i64 before = byte_at(u64(again) + 5000);
+  EXPECT_TRUE(guest.memory().poke(u64(again) + 5000, "\0x", 2));
+  note("madvise", guest.call(kMadvise, u64(again), 12288, 4));
+  note("the file's byte", byte_at(u64(again) + 5000));
+  EXPECT_EQ(byte_at(u64(again) + 5000), before);
+  note("mremap moves the file", guest.call(kMremap, u64(again) + 4096, 4096, 12288, 1));
+  const i64 segment = guest.call(194, 0, 9000, 0600);
+  const i64 attached = guest.call(196, u64(segment), 0, 0);
+  note("shmat", attached);
+  EXPECT_TRUE(guest.memory().poke(u64(attached) + 8191, "kept", 4));
+  note("shmdt", guest.call(197, u64(attached)));
+  note("shmat again", guest.call(196, u64(segment), 0x40000000, 010000));
+  note("the segment's byte", byte_at(0x40000000 + 8194));
+  note("shmctl", guest.call(195, u64(segment), 0, 0));
+  note("shmdt again", guest.call(197, 0x40000000));
+  note("shmat of what is gone", guest.call(196, u64(segment), 0, 0));
   const i64 maps = guest.call(kOpenat, kCwd, text("/proc/self/maps", 0x30000), 0);
   note("maps", guest.call(kRead, u64(maps), kScratch + 0x31000, 4000));
   note("cwd", guest.call(kGetcwd, kScratch + 0x33000, 100));

@@ -17,6 +17,14 @@ inline std::string digest(const std::vector<u8>& bytes) {
   return std::to_string(hash);
 }
 
+// With what the system-call layer remembers of it; the rest is the memory's own.
+inline std::string describe(const memory::Area& area) {
+  std::ostringstream text;
+  text << area.start << '-' << area.end << ' ' << area.protection << ' ' << (area.flags & memory::kBackingFlags) << ' ';
+  if (area.flags & memory::kAreaBacked) text << area.image << ':' << area.source << ' ';
+  return text.str();
+}
+
 // One call; `largest` bounds copies.
 inline std::string random_operation(Random& random, memory::GuestMemory& memory, u64 largest) {
   using memory::kPageSize;
@@ -27,7 +35,7 @@ inline std::string random_operation(Random& random, memory::GuestMemory& memory,
   const u64 size = below(random, 4) == 0 ? below(random, largest) : below(random, 64);
   const u32 protection = below(random, 4) == 0 ? u32(below(random, 8)) : u32{memory::kRead | memory::kWrite};
   std::vector<u8> bytes(size);
-  switch (below(random, 15)) {
+  switch (below(random, 17)) {
     case 0:
     case 1:
       text << "read " << memory.read(address, bytes.data(), size);
@@ -61,8 +69,18 @@ inline std::string random_operation(Random& random, memory::GuestMemory& memory,
       text << "find " << (found ? *found : 0);
       break;
     }
+    case 14: {
+      const memory::Backing backing{u32(below(random, 64)) & memory::kBackingFlags, 1 + below(random, 3), page};
+      text << "map backed " << memory.map_backed(page, pages, protection, backing);
+      break;
+    }
+    case 15: {
+      const auto area = memory.next_area(below(random, 8) == 0 ? ~u64{0} : page);
+      text << "next " << (area ? describe(*area) : "none");
+      break;
+    }
     default:
-      for (const auto& area : memory.areas()) text << area.start << '-' << area.end << ' ' << area.protection << ' ';
+      for (const auto& area : memory.areas()) text << describe(area);
   }
   text << '\n';
   return text.str();
@@ -73,8 +91,7 @@ inline std::string describe(const memory::GuestMemory& memory) {
   std::ostringstream text;
   for (const auto& area : memory.areas()) {
     std::vector<u8> bytes(area.end - area.start);
-    text << area.start << '-' << area.end << ' ' << area.protection << ' '
-         << memory.peek(area.start, bytes.data(), bytes.size()) << digest(bytes) << '\n';
+    text << describe(area) << memory.peek(area.start, bytes.data(), bytes.size()) << digest(bytes) << '\n';
   }
   return text.str();
 }

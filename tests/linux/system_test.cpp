@@ -57,6 +57,52 @@ TEST(System, WhatIsNotHereSaysSo) {
   EXPECT_EQ(guest.call(203, 99, kScratch, 16), -EBADF);
 }
 
+// A death that may have come of it says so, without --verbose.
+TEST(System, DeathNamesTheLastCallThatIsNotHere) {
+  Guest guest;
+  EXPECT_EQ(guest.call(19), -ENOSYS);  // eventfd2
+  EXPECT_EQ(guest.call(kClone), -ENOSYS);
+  EXPECT_EQ(guest.call(293), -ENOSYS);  // rseq: every libc can do without
+  EXPECT_EQ(guest.process().message(), "");
+  guest.call(kTgkill, 1000, 1000, 6);
+  EXPECT_EQ(guest.outcome(), (Outcome{Outcome::Kind::kSignal, 6}));
+  EXPECT_EQ(guest.process().message(), "clone is not supported: threads and processes");
+
+  Guest faulting;
+  faulting.call(500);
+  EXPECT_EQ(faulting.process().fault(faulting.cpu(), faulting.memory(), Trap::kUnmapped).code, 11);
+  EXPECT_EQ(faulting.process().message(), "system call 500 is not supported");
+
+  Guest waiting;
+  EXPECT_EQ(waiting.call(198, 2, 1, 0), -EAFNOSUPPORT);
+  waiting.call(kPpoll, 0, 0, 0, 0, 0);
+  EXPECT_EQ(waiting.process().message(),
+            "the program waits for something that can never happen: a signal, with no timer running; "
+            "socket is not supported: sockets");
+
+  Guest exiting;
+  exiting.call(kClone);
+  exiting.call(kExitGroup, 1);
+  EXPECT_EQ(exiting.process().message(), "");
+}
+
+TEST(System, AWaitForNothingIsAWaitForASignal) {
+  const auto message = [](u64 number, u64 a0, u64 a1, u64 a2) {
+    Guest guest;
+    EXPECT_EQ(guest.call(kPipe2, kScratch, 0), 0);
+    const GuestPollfd poll{3, 1, 0};
+    guest.put(8, poll);
+    guest.put(16, u64{8});
+    guest.call(number, a0, a1, a2, 0, 0, 0);
+    EXPECT_EQ(guest.outcome().kind, Outcome::Kind::kDeadlock);
+    return guest.process().message();
+  };
+  EXPECT_NE(message(kPpoll, 0, 0, 0).find("a signal"), std::string::npos);  // pause()
+  EXPECT_NE(message(kPselect6, 0, 0, 0).find("a signal"), std::string::npos);
+  EXPECT_NE(message(kPpoll, kScratch + 8, 1, 0).find("files"), std::string::npos);
+  EXPECT_NE(message(kPselect6, 4, kScratch + 16, 0).find("files"), std::string::npos);
+}
+
 TEST(System, NamesAndLimits) {
   Guest guest;
   EXPECT_EQ(guest.call(kGetpid), 1000);

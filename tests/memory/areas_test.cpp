@@ -19,10 +19,12 @@ struct Page {
   u32 protection;
   u64 source;  // 0: zeros
   u64 image;
+  u32 flags = 0;  // of kBackingFlags
   friend bool operator==(const Page&, const Page&) = default;
 };
 using Model = std::map<u64, Page>;  // by page number
 
+bool is_source(const Page& page) { return page.image != 0 && page.flags == 0; }
 u64 address_of(u64 page) { return page * kPageSize; }
 
 class Pair {
@@ -36,6 +38,13 @@ class Pair {
   void map_source(u64 page, u64 count, u32 protection, u64 source, u64 image) {
     ASSERT_TRUE(areas_.map_source(address_of(page), address_of(count), protection, source, image));
     for (u64 i = 0; i < count; ++i) model_[page + i] = {protection, source + address_of(i), image};
+  }
+  void map_backed(u64 page, u64 count, u32 protection, const Backing& backing) {
+    ASSERT_TRUE(areas_.map_backed(address_of(page), address_of(count), protection, backing));
+    const bool has_id = backing.flags & kAreaBacked;
+    for (u64 i = 0; i < count; ++i)
+      model_[page + i] = {protection, has_id ? backing.offset + address_of(i) : 0, has_id ? backing.id : 0,
+                          backing.flags};
   }
   void unmap(u64 page, u64 count) {
     ASSERT_TRUE(areas_.unmap(address_of(page), address_of(count)));
@@ -89,8 +98,9 @@ class Pair {
       for (u64 at = area.start; at < area.end; at += kPageSize, ++pages) {
         const auto known = model_.find(at / kPageSize);
         ASSERT_NE(known, model_.end());
-        const bool shows = area.flags & kAreaSource;
-        const Page page{area.protection, shows ? area.source + (at - area.start) : 0, area.image};
+        const bool shows = area.flags & (kAreaSource | kAreaBacked);
+        const Page page{area.protection, shows ? area.source + (at - area.start) : 0, area.image,
+                        area.flags & kBackingFlags};
         ASSERT_EQ(page, known->second);
         ASSERT_EQ(areas_.find(at + random() % kPageSize), &areas_[i]);
       }
@@ -107,8 +117,15 @@ class Pair {
     ASSERT_EQ(areas_.find_free(address_of(count), address_of(floor), address_of(limit)),
               find_free(count, floor, limit));
     bool source = false;
-    for (auto& [number, known] : model_) source |= number >= page && number < page + count && known.image != 0;
+    for (auto& [number, known] : model_) source |= number >= page && number < page + count && is_source(known);
     ASSERT_EQ(areas_.has_source(address_of(page), address_of(count)), source);
+    const Area* after = areas_.next(address_of(page));
+    next = model_.lower_bound(page);
+    ASSERT_EQ(after != nullptr, next != model_.end());
+    if (after) {
+      ASSERT_LE(after->start, address_of(next->first));
+      ASSERT_GT(after->end, address_of(next->first));
+    }
   }
 
  private:
@@ -125,11 +142,16 @@ TEST(Areas, AgreeWithAModelOfPages) {
       const u64 page = kFirst + random() % kPages, count = 1 + random() % 6;
       const u64 other = kFirst + random() % kPages, other_count = 1 + random() % 6;
       const u32 protection = static_cast<u32>(random() % 4);
-      switch (random() % 6) {
+      switch (random() % 7) {
         case 0:
         case 1: pair.map(page, count, protection); break;
         case 2: pair.map_source(page, count, protection, address_of(100 + random() % 100), 1 + random() % 3); break;
         case 3: pair.unmap(page, count); break;
+        case 5: {
+          const u32 flags = static_cast<u32>(random()) & kBackingFlags;
+          pair.map_backed(page, count, protection, {flags, 1 + random() % 3, address_of(random() % 100)});
+          break;
+        }
         case 4: pair.protect(page, count, protection); break;
         default: pair.move(page, count, other, other_count); break;
       }

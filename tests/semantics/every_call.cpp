@@ -27,6 +27,15 @@ struct Window {
   }
   u64 accessible(u64 address, u64 count, u32) { return address < size ? least(count, size - address) : 0; }
   bool map(u64 address, u64 count, u32 protection) { return areas.map(address, count, protection); }
+  bool map_backed(u64 address, u64 count, u32 protection, const memory::Backing& backing) {
+    return areas.map_backed(address, count, protection, backing);
+  }
+  bool is_hosts(u64 address, u64 count) { return areas.has_flag(address, count, memory::kAreaBacked); }
+  bool next_area(u64 address, memory::Area& area) {
+    const memory::Area* found = areas.next(address);
+    if (found) area = *found;
+    return found != nullptr;
+  }
   bool unmap(u64 address, u64 count) { return areas.unmap(address, count); }
   bool protect(u64 address, u64 count, u32 protection) { return areas.protect(address, count, protection); }
   bool move(u64 from, u64 from_size, u64 to, u64 to_size) { return areas.move(from, from_size, to, to_size); }

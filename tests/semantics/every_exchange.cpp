@@ -41,11 +41,6 @@ KVRM_INLINE u64 every_width(u8* a, u16* b, u32* c, u64* d) {
   return sum;
 }
 
-struct Area {
-  u64 start, end;
-  u32 protection;
-};
-
 // The least that has a memory's members.
 struct Memory {
   u8* bytes;
@@ -67,6 +62,7 @@ struct Memory {
   bool peek(u64 address, void* to, u64 count) { return read(address, to, count); }
   bool poke(u64 address, const void* from, u64 count) { return write(address, from, count); }
   bool map(u64, u64, u32) { return false; }
+  bool map_backed(u64, u64, u32, const kvrm::memory::Backing&) { return false; }
   bool unmap(u64, u64) { return false; }
   bool protect(u64, u64, u32) { return false; }
   bool move(u64, u64, u64, u64) { return false; }
@@ -75,7 +71,11 @@ struct Memory {
   bool is_mapped(u64, u64) { return true; }
   u64 find_free(u64, u64, u64) { return kNoRoom; }
   u32 area_count() { return 1; }
-  Area area(u32) { return {0, size, 3}; }
+  kvrm::memory::Area area(u32) { return {0, size, 3, 0, 0, 0}; }
+  bool next_area(u64, kvrm::memory::Area& found) {
+    found = area(0);
+    return true;
+  }
 };
 
 }  // namespace

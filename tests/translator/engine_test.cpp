@@ -1,7 +1,10 @@
 // The translator against the interpreter on the same machine code: budgets, faults, code that writes code, cancel.
 #include <gtest/gtest.h>
 
+#include <stdlib.h>
+
 #include <bit>
+#include <filesystem>
 #include <random>
 #include <thread>
 
@@ -117,8 +120,22 @@ TEST(TranslatedCode, EveryBudgetStopsWhereTheInterpreterDoes) {
   EXPECT_GT(pair.jit().statistics().regions, 0u);
 }
 
+// What is kept on disk is of this test alone.
+class SampledCode : public testing::Test {
+ protected:
+  SampledCode() {
+    std::string name = testing::TempDir() + "kvrm-engine-XXXXXX";
+    folder_ = mkdtemp(name.data());
+    setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+  }
+  ~SampledCode() override { std::filesystem::remove_all(folder_); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
 // Traces, regions and bursts by turns: a trace is instructions like any others.
-TEST(TranslatedCode, SampledCodeStopsWhereTheInterpreterDoes) {
+TEST_F(SampledCode, StopsWhereTheInterpreterDoes) {
   Pair pair(kProgram, 1);
   const auto reset = [](Machine& machine) {
     machine.set_x(1, kData);
@@ -138,6 +155,56 @@ TEST(TranslatedCode, SampledCodeStopsWhereTheInterpreterDoes) {
   EXPECT_EQ(tiers[0].instructions + tiers[1].instructions, pair.jit().statistics().instructions);
   EXPECT_GT(tiers[1].instructions, 0u);
   EXPECT_GE(tiers[1].words, tiers[1].distinct_words);
+}
+
+// A trace that meets stores into code that has regions, exclusives, and at last a fault.
+TEST_F(SampledCode, ChangesItselfAndFaults) {
+  const Words words = {
+      str_w(2, 3),          // +0   changes +16
+      0xc85f7d27,           // +4   ldxr x7, [x9]
+      0x910004e7,           // +8   add x7, x7, #1
+      0xc8087d27,           // +12  stxr w8, x7, [x9]
+      add_imm(0, 0, 1),     // +16
+      subs_imm(5, 5, 1),    // +20
+      b_ne(-5),             // +24  to +4
+      0xd1000484,           // +28  sub x4, x4, #1
+      movz(5, 20000),       // +32
+      0xb5fffee4,           // +36  cbnz x4, +0
+      ldr_x(0, 31 & 0x1e),  // +40  ldr x0, [x30]: nothing is mapped there
+  };
+  Pair pair(words, 1);
+  pair.both([](Machine& machine) {
+    machine.set_x(2, add_imm(0, 0, 3));
+    machine.set_x(3, kCode + 16);
+    machine.set_x(4, 12);
+    machine.set_x(5, 20000);
+    machine.set_x(9, kData);
+    machine.set_x(30, 0x123456000);
+  });
+  EXPECT_EQ(pair.run().reason, StopReason::kFault);
+  EXPECT_GT(pair.jit().statistics().regions, 0u);
+}
+
+// Lanes of one machine: what one of them has translated, the others run, too.
+TEST_F(SampledCode, IsSharedByLanes) {
+  for (const Engine engine : {Engine::kJit, Engine::kAuto}) {
+    Options options;
+    options.device = Device::kCpu;
+    options.engine = engine;
+    options.jit_threshold = 1;
+    options.lanes = 4;
+    options.threads = 1;
+    auto machine = Machine::create(options);
+    ASSERT_TRUE(machine.ok());
+    for (unsigned lane = 0; lane < 4; ++lane) {
+      ASSERT_TRUE(machine->load(bytes_of({add_imm(0, 0, 1), subs_imm(2, 2, 1), b_ne(-2), hlt(0)}), kCode, lane).ok());
+      machine->set_pc(kCode, lane);
+      machine->set_x(2, 40'000'000, lane);
+    }
+    for (int part = 0; part < 50; ++part) (void)machine->run_all(2'000'000);
+    const std::vector<Tier> tiers = machine->statistics().tiers;
+    EXPECT_GT(tiers[1].instructions, machine->statistics().instructions / 2) << "all four lanes";
+  }
 }
 
 // Every condition after every kind of compare, asked by a branch and by CSEL, on pairs of numbers around all borders;

@@ -58,10 +58,11 @@ TEST_F(Store, KeepsProfiles) {
   profile.add(std::vector<TraceStep>{{0x1000, 0x1004}, {0x1004, 0x1000, isa::Flow::kConditional}}, 500);
   profile.end_run(1, 0);
   store().store_profile(7, profile);
-  const Profile again = store().read_profile(7);
+  Profile again = store().read_profile(7);
   EXPECT_EQ(again.past().runs, 1u);
   EXPECT_EQ(again.unpaid(0x1000), 500u);
-  EXPECT_EQ(again.candidates(8, 0).size(), 1u);
+  again.add(std::vector<TraceStep>{{0x1004, 0x1000, isa::Flow::kConditional}}, 1);
+  ASSERT_EQ(again.candidates(8, 0).size(), 1u);
   EXPECT_EQ(store("another processor").read_profile(7).past().runs, 0u);
   const fs::path file = folder_ / store().profile_name_of(7);
   fs::resize_file(file, fs::file_size(file) - 3);

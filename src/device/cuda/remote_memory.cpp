@@ -78,6 +78,10 @@ std::size_t RemoteMemory::accessible(u64 address, std::size_t size, memory::Prot
 bool RemoteMemory::map(u64 address, u64 size, u32 protection) {
   return ask({Operation::kMap, protection, address, size, 0, 0, 0});
 }
+bool RemoteMemory::map_backed(u64 address, u64 size, u32 protection, const memory::Backing& backing) {
+  return ask({Operation::kMapBacked, protection | backing.flags << lanes::kBackingShift, address, size, backing.id,
+              backing.offset, 0});
+}
 bool RemoteMemory::map_image(u64, u64, u32, std::shared_ptr<const memory::Image>, u64) { return false; }
 bool RemoteMemory::unmap(u64 address, u64 size) { return ask({Operation::kUnmap, 0, address, size, 0, 0, 0}); }
 bool RemoteMemory::protect(u64 address, u64 size, u32 protection) {
@@ -97,17 +101,24 @@ std::optional<u64> RemoteMemory::find_free(u64 size, u64 floor, u64 limit) const
   return found == lanes::kNoRoom ? std::nullopt : std::optional(found);
 }
 
+// The areas a command has left in the slot.
+memory::Area RemoteMemory::area_in_slot(u64 index) const {
+  lanes::AreaRecord record;
+  std::memcpy(&record, slot_.data + index * sizeof record, sizeof record);
+  return {record.start, record.end, record.protection, record.flags, record.source, record.image};
+}
+
+std::optional<memory::GuestMemory::Area> RemoteMemory::next_area(u64 address) const {
+  return ask({Operation::kNextArea, 0, address, 0, 0, 0, 0}) ? std::optional(area_in_slot(0)) : std::nullopt;
+}
+
 std::vector<memory::GuestMemory::Area> RemoteMemory::areas() const {
   std::vector<Area> found;
   for (u64 total = 1; found.size() < total;) {
     const u64 first = found.size();
     total = ask({Operation::kAreas, 0, first, 0, 0, 0, 0});
     const u64 count = std::min<u64>(total - std::min(first, total), lanes::kAreasPerCommand);
-    for (u64 i = 0; i < count; ++i) {
-      lanes::AreaRecord record;
-      std::memcpy(&record, slot_.data + i * sizeof record, sizeof record);
-      found.push_back({record.start, record.end, static_cast<u32>(record.protection)});
-    }
+    for (u64 i = 0; i < count; ++i) found.push_back(area_in_slot(i));
   }
   return found;
 }

@@ -25,6 +25,7 @@ class RemoteMemory final : public memory::GuestMemory {
   bool poke(u64 address, const void* from, std::size_t size) override;
   bool peek(u64 address, void* to, std::size_t size) const override;
   bool map(u64 address, u64 size, u32 protection) override;
+  bool map_backed(u64 address, u64 size, u32 protection, const memory::Backing& backing) override;
   // Always false: programs are loaded before a launch, and no system call maps an image.
   bool map_image(u64 address, u64 size, u32 protection, std::shared_ptr<const memory::Image> image,
                  u64 offset) override;
@@ -35,12 +36,14 @@ class RemoteMemory final : public memory::GuestMemory {
   bool is_free(u64 address, u64 size) const override;
   bool is_mapped(u64 address, u64 size) const override;
   std::optional<u64> find_free(u64 size, u64 floor, u64 limit) const override;
+  std::optional<Area> next_area(u64 address) const override;
   std::vector<Area> areas() const override;
 
   u64 commands() const { return commands_; }
 
  private:
   u64 ask(const lanes::Command& command) const;
+  Area area_in_slot(u64 index) const;
   bool copy_in(lanes::Operation operation, u64 address, void* to, std::size_t size) const;
   bool copy_out(lanes::Operation operation, u64 address, const void* from, std::size_t size, u32 needed);
 

@@ -17,6 +17,7 @@
 #include "base/cpu.h"
 #include "base/device.h"
 #include "base/types.h"
+#include "memory/areas.h"
 
 namespace kvrm::device::lanes {
 
@@ -73,6 +74,7 @@ enum class Operation : u32 {
   kPoke,
   kAccessible,  // address, size, protection -> result: bytes
   kMap,  // address, size, protection -> result
+  kMapBacked,  // the same; protection in the low byte and Backing::flags above, to: its id, to_size: its offset
   kUnmap,  // address, size -> result
   kProtect,  // address, size, protection -> result
   kMove,  // address, size, to, to_size -> result
@@ -80,6 +82,7 @@ enum class Operation : u32 {
   kIsFree,
   kIsMapped,
   kFindFree,  // size, address: floor, to: limit -> result: address or kNoRoom
+  kNextArea,  // address -> data: AreaRecord, result: there is one
   kAreas,  // address: index of the first -> data: AreaRecord each, result: how many areas there are
 };
 
@@ -96,8 +99,11 @@ struct Command {
 inline constexpr u64 kDataBytes = 4096;
 
 struct AreaRecord {
-  u64 start, end, protection;
+  u64 start, end;
+  u32 protection, flags;
+  u64 source, image;
 };
+inline constexpr u32 kBackingShift = 8;
 inline constexpr u32 kAreasPerCommand = kDataBytes / sizeof(AreaRecord);
 
 // Room for what the system calls inside the kernel know of a process (linux/lane_process.h); opaque here.
@@ -156,9 +162,18 @@ KVRM_INLINE u64 put_areas(Slot& slot, u64 first, M& memory) {
   AreaRecord* records = reinterpret_cast<AreaRecord*>(slot.data);
   for (u64 i = 0; i < kAreasPerCommand && first + i < total; ++i) {
     const auto area = memory.area(static_cast<u32>(first + i));
-    records[i] = {area.start, area.end, area.protection};
+    records[i] = {area.start, area.end, area.protection, area.flags, area.source, area.image};
   }
   return total;
+}
+
+template <class M>
+KVRM_INLINE bool put_next_area(Slot& slot, u64 address, M& memory) {
+  memory::Area area;
+  if (!memory.next_area(address, area)) return false;
+  *reinterpret_cast<AreaRecord*>(slot.data) = {area.start, area.end,    area.protection,
+                                               area.flags, area.source, area.image};
+  return true;
 }
 
 // What the host asks of the lane's memory.
@@ -174,6 +189,10 @@ KVRM_COLD void execute(Slot& slot, M& memory) {
     case Operation::kPoke: result = memory.poke(address, slot.data, size); break;
     case Operation::kAccessible: result = memory.accessible(address, size, command.protection); break;
     case Operation::kMap: result = memory.map(address, size, command.protection); break;
+    case Operation::kMapBacked:
+      result = memory.map_backed(address, size, command.protection & ((1u << kBackingShift) - 1),
+                                 {command.protection >> kBackingShift, command.to, command.to_size});
+      break;
     case Operation::kUnmap: result = memory.unmap(address, size); break;
     case Operation::kProtect: result = memory.protect(address, size, command.protection); break;
     case Operation::kMove: result = memory.move(address, size, command.to, command.to_size); break;
@@ -181,6 +200,7 @@ KVRM_COLD void execute(Slot& slot, M& memory) {
     case Operation::kIsFree: result = memory.is_free(address, size); break;
     case Operation::kIsMapped: result = memory.is_mapped(address, size); break;
     case Operation::kFindFree: result = memory.find_free(size, address, command.to); break;
+    case Operation::kNextArea: result = put_next_area(slot, address, memory); break;
     case Operation::kAreas: result = put_areas(slot, address, memory); break;
   }
   slot.command.result = result;

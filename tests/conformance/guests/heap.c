@@ -115,8 +115,61 @@ static void file_mapping(void) {
   rewind(file);
   REQUIRE(fread(again, 1, 7, file) == 7);
   printf("%.7s, the file has %s\n", text, again);
-  SHOW(munmap(text, 2 * kPage));
   fclose(file);
+  SHOW(madvise(text, 2 * kPage, MADV_DONTNEED));  // the file comes back, though it is closed
+  printf("%.20s\n", text);
+  SHOW(text[3890]);
+  SHOW(munmap(text, 2 * kPage));
+}
+
+// A letter for each page of a file, and then what is done to its mapping.
+static void pages_of_a_file(void) {
+  FILE* file = fopen("pages.txt", "w+");
+  REQUIRE(file);
+  for (int i = 0; i < 6 * kPage; i++) fputc('a' + i / kPage, file);
+  fflush(file);
+  char* pages = mmap(NULL, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE, fileno(file), kPage);
+  REQUIRE(pages != MAP_FAILED);
+  for (int i = 0; i < 4; i++) pages[i * kPage] = 'X';
+  SHOW(mprotect(pages + kPage, kPage, PROT_READ));
+  SHOW(madvise(pages + kPage, 2 * kPage, MADV_DONTNEED));
+  printf("%c%c%c%c\n", pages[0], pages[kPage], pages[2 * kPage], pages[3 * kPage]);
+  SHOW(mprotect(pages + kPage, kPage, PROT_READ | PROT_WRITE));
+  char* room = mmap(NULL, 16 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(room != MAP_FAILED);
+  char* moved = mremap(pages + 2 * kPage, kPage, 3 * kPage, MREMAP_MAYMOVE | MREMAP_FIXED, room);
+  REQUIRE(moved == room);
+  printf("%c%c%c\n", moved[0], moved[kPage], moved[2 * kPage]);  // it grows into the file
+  moved[kPage] = 'X';
+  SHOW(madvise(moved, 3 * kPage, MADV_DONTNEED));
+  printf("%c%c%c\n", moved[0], moved[kPage], moved[2 * kPage]);
+  SHOW(munmap(room, 16 * kPage));
+  fclose(file);
+}
+
+static void moves(void) {
+  char* room = mmap(NULL, 32 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* block = mmap(room, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  REQUIRE(block == room && room != MAP_FAILED);
+  for (int i = 0; i < 4; i++) block[i * kPage] = (char)('a' + i);
+  SHOW(mremap(block, 4 * kPage, 8 * kPage, 0) == MAP_FAILED);  // something is in the way
+  SHOW(mremap(block + 1, kPage, kPage, MREMAP_MAYMOVE) == MAP_FAILED);
+  SHOW(mremap(block, kPage, kPage, MREMAP_FIXED, room) == MAP_FAILED);
+  SHOW(mremap(block, 2 * kPage, 2 * kPage, MREMAP_MAYMOVE | MREMAP_FIXED, block + kPage) == MAP_FAILED);
+  char* half = mremap(block, 4 * kPage, 2 * kPage, MREMAP_MAYMOVE | MREMAP_FIXED, room + 8 * kPage);
+  SHOW(half == room + 8 * kPage);
+  printf("%c%c\n", half[0], half[kPage]);
+  SHOW(mremap(block + 2 * kPage, kPage, 2 * kPage, MREMAP_MAYMOVE) == MAP_FAILED);  // it is gone
+  char* copy = mremap(half, 2 * kPage, 2 * kPage, MREMAP_MAYMOVE | MREMAP_DONTUNMAP | MREMAP_FIXED, room + 16 * kPage);
+  SHOW(copy == room + 16 * kPage);
+  printf("%c%c %d%d\n", copy[0], copy[kPage], half[0], half[kPage]);
+  SHOW(munmap(room, 32 * kPage));
+  char* shared = mmap(NULL, 2 * kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(shared != MAP_FAILED);
+  shared[0] = 's';
+  SHOW(madvise(shared, kPage, MADV_DONTNEED));  // shared memory keeps its contents
+  SHOW(shared[0]);
+  SHOW(munmap(shared, 2 * kPage));
 }
 
 int main(void) {
@@ -124,5 +177,7 @@ int main(void) {
   break_pointer();
   mappings();
   file_mapping();
+  pages_of_a_file();
+  moves();
   return 0;
 }
