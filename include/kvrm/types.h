@@ -32,7 +32,7 @@ struct Options {
   Device device = Device::kAuto;
   Engine engine = Engine::kAuto;
   unsigned lanes = 1;
-  std::uint64_t memory_limit = std::uint64_t{4} << 30;  // bytes that a guest may use, with what the host keeps for it
+  std::uint64_t memory_limit = std::uint64_t{4} << 30;  // bytes for a guest, and what the host keeps for it
   // Jobs on a GPU do not share a warp, which is best unless they do the same in lockstep: fewer run at a time, each far
   // faster.
   bool spread_jobs = false;

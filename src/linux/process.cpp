@@ -38,7 +38,7 @@ void set_default_limits(GuestRlimit (&limits)[kLimits]) {
 }
 
 Result<void> open_folders(Kernel& kernel) {
-  auto sandbox = Sandbox::create(kernel.options.root);
+  auto sandbox = Sandbox::create(kernel.options.root, kernel.options.hidden);
   if (!sandbox) return sandbox.error();
   kernel.sandbox = std::move(*sandbox);
   if (kernel.sandbox.has_root()) {

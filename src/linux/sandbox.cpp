@@ -11,6 +11,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <vector>
 
@@ -66,13 +67,26 @@ u64 file_system_of(int fd) {
   return ::fstatfs(fd, &info) == 0 ? u64(info.f_type) & 0xffffffff : 0;
 }
 
-// 0, or why the guest may not use what it opened.
-int refusal(int fd, bool for_use) {
-  if (!holds_plain_files(file_system_of(fd))) return -EACCES;
-  return for_use && is_device(fd) ? -EACCES : 0;
+// Whether a path is a folder's or lies below it. Both without links.
+bool is_within(const std::string& path, const std::string& folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
 }  // namespace
+
+// 0, or why the guest may not use what it opened.
+int Sandbox::refusal(int fd, bool for_use) const {
+  if (!holds_plain_files(file_system_of(fd))) return -EACCES;
+  if (!hidden_.empty() && is_within(link_target(host_name(fd)), hidden_)) return -EACCES;
+  return for_use && is_device(fd) ? -EACCES : 0;
+}
+
+bool Sandbox::leads_to_hidden(const Place& place) const {
+  if (hidden_.empty() || place.is_dots) return false;
+  const std::string name = place.name.substr(0, place.name.find('/'));
+  const std::string folder = link_target(host_name(place.folder.get()));
+  return is_within(hidden_, (folder == "/" ? "" : folder) + "/" + name);
+}
 
 bool holds_plain_files(u64 file_system) {
   return std::find(std::begin(kFileSystems), std::end(kFileSystems), file_system) != std::end(kFileSystems);
@@ -115,7 +129,7 @@ std::string normal_path(const std::string& path) {
   return normal.empty() ? "/" : normal;
 }
 
-Result<Sandbox> Sandbox::create(const std::optional<std::string>& root) {
+Result<Sandbox> Sandbox::create(const std::optional<std::string>& root, const std::string& hidden) {
   Sandbox sandbox;
   if (!root) return sandbox;
   sandbox.root_ = HostFd(::open(root->c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -126,6 +140,11 @@ Result<Sandbox> Sandbox::create(const std::optional<std::string>& root) {
     char text[32];
     std::snprintf(text, sizeof text, "%#llx", type);
     return Error{"the root folder " + *root + " is on a file system that guests may not use (type " + text + ")"};
+  }
+  if (!hidden.empty()) {
+    std::error_code error;
+    const std::string there = std::filesystem::weakly_canonical(hidden, error).string();
+    if (!error && sandbox.path_of(there)) sandbox.hidden_ = there;
   }
   return sandbox;
 }
@@ -167,6 +186,10 @@ int Sandbox::open(const std::string& path, int flags, u32 mode, u32 umask) const
       return probe.get();
     }
   }
+  if (!exists && !hidden_.empty()) {
+    Place place;
+    if (const int error = open_parent(path, place)) return error;
+  }
   const u32 wanted = mode & kGuestMode & ~umask;
   const u64 how = u64(flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   HostFd fd(lookup(path, how, creates || temporary ? wanted : 0));
@@ -194,7 +217,7 @@ int Sandbox::open_parent(const std::string& path, Place& place) const {
   if (!fd) return fd.get();
   if (const int error = refusal(fd.get(), false)) return error;
   place.folder = std::move(fd);
-  return 0;
+  return leads_to_hidden(place) ? -EACCES : 0;
 }
 
 bool Sandbox::names_device(const Place& place) {

@@ -14,7 +14,9 @@ namespace kvrm::linux_abi {
 
 class Sandbox {
  public:
-  static Result<Sandbox> create(const std::optional<std::string>& root);
+  // `hidden`: a host folder, empty for none. Where it lies below the root, what it holds is -EACCES, and so is a change of
+  // any name that leads there: whoever trusts that folder must not find another one.
+  static Result<Sandbox> create(const std::optional<std::string>& root, const std::string& hidden = {});
 
   bool has_root() const { return bool(root_); }
 
@@ -45,7 +47,10 @@ class Sandbox {
 
  private:
   int lookup(const std::string& path, u64 flags, u64 mode) const;
+  int refusal(int fd, bool for_use) const;
+  bool leads_to_hidden(const Place& place) const;
   HostFd root_;
+  std::string hidden_;  // without links; empty: none below the root
 };
 
 // "/proc/self/fd/N": the host's own name for a descriptor, for the calls that have no f-variant.

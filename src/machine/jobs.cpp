@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "cache/folder.h"
 #include "linux/elf.h"
 #include "linux/host_io.h"
 #include "machine/program_file.h"
@@ -24,6 +25,7 @@ Result<JobProgram> load_job_program(const Program& program) {
   options.exe_path = program.path;
   options.exe = parts.exe;
   if (!program.root.empty()) options.root = program.root;
+  options.hidden = cache::Folder::of_user().path().string();  // what is found there is run
   options.clock = program.clock == Clock::kHost ? linux_abi::ClockSource::kHost : linux_abi::ClockSource::kVirtual;
   options.seed = program.seed;
   options.verbose = program.verbose;

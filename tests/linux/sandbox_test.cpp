@@ -177,6 +177,34 @@ TEST_F(SandboxTest, ChangingDoesNotFollowOut) {
   EXPECT_EQ(guest_->call(kFchownat, 1, path(""), 1, 1, kAtEmptyPath), -EPERM);
 }
 
+// As the cache folder of a guest whose root holds it: neither what it holds nor a name that leads there can be changed.
+TEST_F(SandboxTest, AHiddenFolderBelowTheRootCannotBeUsed) {
+  std::filesystem::create_directories(outer_ / "root/.cache/kvrm");
+  outer_.write("root/.cache/kvrm/code", "code");
+  outer_.write("root/.cache/other", "other");
+  link(".cache/kvrm", "way");
+  ProcessOptions options;
+  options.root = outer_ / "root";
+  options.hidden = outer_ / "root/.cache/kvrm";
+  guest_ = std::make_unique<Guest>(options);
+  EXPECT_EQ(contents("/.cache/other"), "other");
+  for (const char* name : {"/.cache/kvrm/code", "/way/code", "/dir/../.cache/kvrm/code"})
+    EXPECT_EQ(contents(name), "errno 13") << name;
+  EXPECT_EQ(guest_->open("/way/new", kOpenCreate | 1, 0600), -EACCES);
+  EXPECT_FALSE(std::filesystem::exists(outer_ / "root/.cache/kvrm/new"));
+  const auto at = u64(kAtFdCwd);
+  EXPECT_EQ(guest_->call(kUnlinkat, at, path("/.cache/kvrm/code"), 0), -EACCES);
+  EXPECT_EQ(guest_->call(kRenameat2, at, path("/.cache"), at, path("/elsewhere", 100), 0), -EACCES);
+  EXPECT_EQ(guest_->call(kRenameat2, at, path("/.cache/kvrm"), at, path("/elsewhere", 100), 0), -EACCES);
+  EXPECT_EQ(guest_->call(kRenameat2, at, path("/dir"), at, path("/.cache/kvrm", 100), 0), -EACCES);
+  EXPECT_EQ(guest_->call(kLinkat, at, path("/.cache/kvrm/code"), at, path("/mine", 100), 0), -EACCES);
+  std::filesystem::remove_all(outer_ / "root/.cache");
+  EXPECT_EQ(guest_->call(kMkdirat, at, path("/.cache"), 0700), -EACCES);
+  EXPECT_EQ(guest_->call(kSymlinkat, path("/dir"), at, path("/.cache", 100)), -EACCES);
+  EXPECT_EQ(guest_->open("/.cache", kOpenCreate | 1, 0600), -EACCES);
+  EXPECT_EQ(guest_->call(kMkdirat, at, path("/plain"), 0700), 0);
+}
+
 TEST_F(SandboxTest, DevicesAreRefused) {
   if (::mknod((outer_ / "root/null").c_str(), S_IFCHR | 0666, 0x103) == 0) {
     EXPECT_EQ(guest_->open("null"), -EACCES);
