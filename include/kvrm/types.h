@@ -39,8 +39,8 @@ struct Options {
   // One memory for all lanes of a raw machine, with atomics between them: they run at the same time, as many as the
   // device has room for. The memory limit is that of the one memory. What is mapped when they first run stays so.
   bool common_memory = false;
-  // The translator: how many samples must reach code before it is translated, whatever that costs (0: everything, before
-  // it first runs; none: when interpreting it has taken as long as translating it will), and how many seconds of
+  // The translator: how many samples must reach code before it is translated, whatever that costs (0: everything,
+  // before it first runs; none: when interpreting it has taken as long as translating it will), and how many seconds of
   // compiling it may take in all.
   std::optional<unsigned> jit_threshold = {};
   std::optional<double> jit_budget = {};

@@ -14,8 +14,8 @@ namespace kvrm::linux_abi {
 
 class Sandbox {
  public:
-  // `hidden`: a host folder, empty for none. Where it lies below the root, what it holds is -EACCES, and so is a change of
-  // any name that leads there: whoever trusts that folder must not find another one.
+  // `hidden`: a host folder, empty for none. Where it lies below the root, what it holds is -EACCES, and so is a change
+  // of any name that leads there: whoever trusts that folder must not find another one.
   static Result<Sandbox> create(const std::optional<std::string>& root, const std::string& hidden = {});
 
   bool has_root() const { return bool(root_); }

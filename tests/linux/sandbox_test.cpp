@@ -192,11 +192,11 @@ TEST_F(SandboxTest, AHiddenFolderBelowTheRootCannotBeUsed) {
     EXPECT_EQ(contents(name), "errno 13") << name;
   EXPECT_EQ(guest_->open("/way/new", kOpenCreate | 1, 0600), -EACCES);
   EXPECT_FALSE(std::filesystem::exists(outer_ / "root/.cache/kvrm/new"));
-  const auto at = u64(kAtFdCwd);
+  const u64 at = kCwd;
   EXPECT_EQ(guest_->call(kUnlinkat, at, path("/.cache/kvrm/code"), 0), -EACCES);
-  EXPECT_EQ(guest_->call(kRenameat2, at, path("/.cache"), at, path("/elsewhere", 100), 0), -EACCES);
-  EXPECT_EQ(guest_->call(kRenameat2, at, path("/.cache/kvrm"), at, path("/elsewhere", 100), 0), -EACCES);
-  EXPECT_EQ(guest_->call(kRenameat2, at, path("/dir"), at, path("/.cache/kvrm", 100), 0), -EACCES);
+  EXPECT_EQ(guest_->call(kRenameat, at, path("/.cache"), at, path("/elsewhere", 100)), -EACCES);
+  EXPECT_EQ(guest_->call(kRenameat, at, path("/.cache/kvrm"), at, path("/elsewhere", 100)), -EACCES);
+  EXPECT_EQ(guest_->call(kRenameat, at, path("/dir"), at, path("/.cache/kvrm", 100)), -EACCES);
   EXPECT_EQ(guest_->call(kLinkat, at, path("/.cache/kvrm/code"), at, path("/mine", 100), 0), -EACCES);
   std::filesystem::remove_all(outer_ / "root/.cache");
   EXPECT_EQ(guest_->call(kMkdirat, at, path("/.cache"), 0700), -EACCES);
@@ -306,9 +306,9 @@ TEST_F(SandboxTest, DeviceNodesStayAsTheyAre) {
 }
 
 TEST(Sandbox, OnlyFileSystemsThatHoldPlainFilesAreAllowed) {
-  EXPECT_TRUE(holds_plain_files(0xef53));       // ext4
-  EXPECT_TRUE(holds_plain_files(0x01021994));   // tmpfs
-  EXPECT_FALSE(holds_plain_files(0x9fa0));      // proc
+  EXPECT_TRUE(holds_plain_files(0xef53));  // ext4
+  EXPECT_TRUE(holds_plain_files(0x01021994));  // tmpfs
+  EXPECT_FALSE(holds_plain_files(0x9fa0));  // proc
   EXPECT_FALSE(holds_plain_files(0x62656572));  // sysfs
   EXPECT_FALSE(holds_plain_files(0x6165676c));  // pstore
   EXPECT_FALSE(holds_plain_files(0x65735543));  // fusectl
