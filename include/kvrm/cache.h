@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kvrm/api.h"
 #include "kvrm/result.h"
 
 namespace kvrm {
@@ -26,16 +27,16 @@ struct CacheContents {
 };
 
 // The folder's name, whether it exists or not; empty: none is set.
-std::string cache_folder();
+KVRM_API std::string cache_folder();
 // Why the cache would not be used for a program with this root (empty: none), in one line; empty if it would be. What
 // is found there is run, so it must be the user's own folder, and no program may be able to write to it: a symbolic
 // link, a folder of somebody else's or that others can write to, one below the root or with the root below it is left
 // alone.
-std::string code_cache_problem(const std::string& root);
+KVRM_API std::string code_cache_problem(const std::string& root);
 
 // The error: no folder is set, it cannot be read, or it is not the user's own.
-Result<CacheContents> list_cache();
+KVRM_API Result<CacheContents> list_cache();
 // Removes kvrm's own files and gives what they were. Runs under way go on; they may write new ones.
-Result<CacheContents> clear_cache();
+KVRM_API Result<CacheContents> clear_cache();
 
 }  // namespace kvrm

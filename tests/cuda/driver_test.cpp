@@ -45,7 +45,7 @@ class FakeDriver : public testing::Test {
 TEST(Driver, SaysThatThereIsNone) {
   auto driver = Driver::open("libno_such_driver.so.1");
   ASSERT_FALSE(driver.ok());
-  expect_line(driver.error(), {"no NVIDIA driver", "libno_such_driver.so.1", "install", "--device cpu"});
+  expect_line(driver.error(), {"no NVIDIA driver", "libno_such_driver.so.1", "install", "device=cpu"});
 }
 
 TEST(Driver, RefusesAnotherLibrary) {
