@@ -31,7 +31,9 @@ void allow_cache(const Settings& settings, ReachableFiles& files) {
     const fs::path cache = fs::weakly_canonical(folder, problem);
     if (problem || is_below(root, cache) || is_below(cache, root)) return;
   }
+  const mode_t before = ::umask(077);  // there is one thread yet
   fs::create_directories(folder.parent_path(), problem);
+  (void)::umask(before);
   (void)::mkdir(folder.c_str(), 0700);
   files.stores.push_back(folder.string());
 }

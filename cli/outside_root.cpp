@@ -35,7 +35,9 @@ Result<std::string> file_outside_root(const std::string& option, const std::stri
   const fs::path full = fs::weakly_canonical(fs::absolute(follow_dangling(path), error), error);
   // An open pipe, /dev/fd/63, has no name.
   if (error) return path;
-  if (!root.empty() && !fs::is_character_file(full, error) && lies_below(full, root)) {
+  // Nor may its name lead through the root: guests of earlier runs may have made links there.
+  const auto is_reached = [&] { return lies_below(full, root) || lies_below(fs::absolute(path, error), root); };
+  if (!root.empty() && !fs::is_character_file(full, error) && is_reached()) {
     return Error{option + " " + path + " lies below --root " + root + ", where a guest could change it: move it out"};
   }
   return full.string();

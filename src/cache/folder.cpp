@@ -129,6 +129,14 @@ Folder Folder::of_user() {
   return {};
 }
 
+std::vector<std::string> Folder::trusted() {
+  std::vector<std::string> folders;
+  if (const Folder used = of_user(); !used.path().empty()) folders.push_back(used.path().string());
+  const char* home = std::getenv("HOME");
+  if (home && home[0] == '/') folders.push_back((fs::path(home) / ".cache" / "kvrm").string());
+  return folders;
+}
+
 std::string Folder::problem() const {
   std::string problem;
   if (!path_.empty()) (void)open_own_folder(path_, problem);

@@ -34,6 +34,8 @@ class Folder {
   explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
   // $XDG_CACHE_HOME/kvrm or ~/.cache/kvrm.
   static Folder of_user();
+  // Every folder that some run of the user's may take its code from.
+  static std::vector<std::string> trusted();
 
   const std::filesystem::path& path() const { return path_; }
   // Why the folder is not used, in one line; empty if it is, or is not there yet.

@@ -21,10 +21,9 @@ class MappedFiles {
   std::shared_ptr<OpenFile> find(u64 id) const;
   bool empty() const { return files_.empty(); }
   u64 kept() const;  // files that are held open
-
- private:
   void drop_unmapped(const memory::GuestMemory& memory);
 
+ private:
   std::vector<std::shared_ptr<OpenFile>> files_;  // number - 1; null: free
 };
 

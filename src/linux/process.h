@@ -34,7 +34,7 @@ struct ProcessOptions {
   // The folder the guest sees as "/", read-write. Without one it sees no file but the program and a few
   // devices (/dev/null, /dev/zero, /dev/full, /dev/urandom, /dev/random, /proc/self/maps).
   std::optional<std::string> root;
-  std::string hidden;  // a host folder that the guest cannot use even where it lies below the root
+  std::vector<std::string> hidden;  // host folders that the guest cannot use even where they lie below the root
   // What the host keeps for the guest is put there: texts, pipes, open files. Null: without a limit.
   memory::AccountPointer account;
   ClockSource clock = ClockSource::kVirtual;

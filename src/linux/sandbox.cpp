@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
 #include <vector>
 
@@ -77,15 +77,53 @@ bool is_within(const std::string& path, const std::string& folder) {
 // 0, or why the guest may not use what it opened.
 int Sandbox::refusal(int fd, bool for_use) const {
   if (!holds_plain_files(file_system_of(fd))) return -EACCES;
-  if (!hidden_.empty() && is_within(link_target(host_name(fd)), hidden_)) return -EACCES;
+  if (!hidden_.empty()) {
+    const std::string path = link_target(host_name(fd));
+    const auto holds = [&](const std::string& folder) { return is_within(path, folder); };
+    if (std::any_of(hidden_.begin(), hidden_.end(), holds)) return -EACCES;
+  }
   return for_use && is_device(fd) ? -EACCES : 0;
 }
 
 bool Sandbox::leads_to_hidden(const Place& place) const {
-  if (hidden_.empty() || place.is_dots) return false;
-  const std::string name = place.name.substr(0, place.name.find('/'));
+  if (hidden_names_.empty() || place.is_dots) return false;
   const std::string folder = link_target(host_name(place.folder.get()));
-  return is_within(hidden_, (folder == "/" ? "" : folder) + "/" + name);
+  const std::string name = (folder == "/" ? "" : folder) + "/" + place.name.substr(0, place.name.find('/'));
+  return std::find(hidden_names_.begin(), hidden_names_.end(), name) != hidden_names_.end();
+}
+
+// Goes the way to a folder, name by name, through links. False if there are too many of them.
+bool Sandbox::hide(const std::string& folder) {
+  constexpr int kMostLinks = 40;
+  const auto parts = [](const std::string& path) {
+    std::vector<std::string> names;
+    for (std::size_t at = 0, end = 0; at <= path.size(); at = end + 1) {
+      end = std::min(path.find('/', at), path.size());
+      names.push_back(path.substr(at, end - at));
+    }
+    std::reverse(names.begin(), names.end());
+    return names;
+  };
+  std::vector<std::string> left = parts(folder);  // the next one last
+  std::string here;
+  for (int links = 0; !left.empty();) {
+    const std::string name = std::move(left.back());
+    left.pop_back();
+    if (name == "..") here.resize(here.empty() ? 0 : here.rfind('/'));
+    if (name.empty() || name == "." || name == "..") continue;
+    const std::string path = here + "/" + name;
+    if (path_of(path)) hidden_names_.push_back(path);
+    const std::string target = link_target(path);
+    if (target.empty()) {
+      here = path;
+      continue;
+    }
+    if (++links > kMostLinks) return false;
+    if (target[0] == '/') here.clear();
+    for (std::string& part : parts(target)) left.push_back(std::move(part));
+  }
+  if (path_of(here)) hidden_.push_back(here);
+  return true;
 }
 
 bool holds_plain_files(u64 file_system) {
@@ -129,7 +167,7 @@ std::string normal_path(const std::string& path) {
   return normal.empty() ? "/" : normal;
 }
 
-Result<Sandbox> Sandbox::create(const std::optional<std::string>& root, const std::string& hidden) {
+Result<Sandbox> Sandbox::create(const std::optional<std::string>& root, const std::vector<std::string>& hidden) {
   Sandbox sandbox;
   if (!root) return sandbox;
   sandbox.root_ = HostFd(::open(root->c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -141,10 +179,8 @@ Result<Sandbox> Sandbox::create(const std::optional<std::string>& root, const st
     std::snprintf(text, sizeof text, "%#llx", type);
     return Error{"the root folder " + *root + " is on a file system that guests may not use (type " + text + ")"};
   }
-  if (!hidden.empty()) {
-    std::error_code error;
-    const std::string there = std::filesystem::weakly_canonical(hidden, error).string();
-    if (!error && sandbox.path_of(there)) sandbox.hidden_ = there;
+  for (const std::string& folder : hidden) {
+    if (!sandbox.hide(folder)) return Error{"too many links lead to " + folder + ", which guests may not see"};
   }
   return sandbox;
 }
@@ -186,21 +222,32 @@ int Sandbox::open(const std::string& path, int flags, u32 mode, u32 umask) const
       return probe.get();
     }
   }
-  if (!exists && !hidden_.empty()) {
-    Place place;
-    if (const int error = open_parent(path, place)) return error;
+  if (hides() && !exists) {
+    if (const int error = create_checked(path)) return error;
   }
   const u32 wanted = mode & kGuestMode & ~umask;
-  const u64 how = u64(flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  // What must not be changed is refused before it is cut off.
+  const bool cut_later = hides() && (flags & O_TRUNC) != 0;
+  const u64 how = u64((cut_later ? flags & ~O_TRUNC : flags) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   HostFd fd(lookup(path, how, creates || temporary ? wanted : 0));
   if (!fd) return fd.get();
   if (const int error = refusal(fd.get(), true)) return error;
+  if (cut_later && ::truncate(host_name(fd.get()).c_str(), 0) != 0) return -errno;
   // The host's umask was applied as well; only the guest's should be.
   struct stat info{};
   if ((!exists || temporary) && ::fstat(fd.get(), &info) == 0 && (info.st_mode & 07777) != wanted)
     (void)!::fchmod(fd.get(), wanted);
   if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0) drop_setid(fd.get());
   return fd.release();
+}
+
+// Whether a file may be made under this name, which leads to none: 0, or why not. A link that leads nowhere yet could
+// lead to what is hidden.
+int Sandbox::create_checked(const std::string& path) const {
+  Place place;
+  if (const int error = open_parent(path, place)) return error;
+  const HostFd link(lookup(path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0));
+  return link ? -EACCES : 0;
 }
 
 int Sandbox::open_parent(const std::string& path, Place& place) const {

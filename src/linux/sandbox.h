@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/types.h"
 #include "kvrm/result.h"
@@ -14,9 +15,9 @@ namespace kvrm::linux_abi {
 
 class Sandbox {
  public:
-  // `hidden`: a host folder, empty for none. Where it lies below the root, what it holds is -EACCES, and so is a change
-  // of any name that leads there: whoever trusts that folder must not find another one.
-  static Result<Sandbox> create(const std::optional<std::string>& root, const std::string& hidden = {});
+  // `hidden`: host folders. What they hold is -EACCES, and so is a change of any name below the root that leads there,
+  // links included: whoever trusts such a folder must not find another one.
+  static Result<Sandbox> create(const std::optional<std::string>& root, const std::vector<std::string>& hidden = {});
 
   bool has_root() const { return bool(root_); }
 
@@ -49,8 +50,12 @@ class Sandbox {
   int lookup(const std::string& path, u64 flags, u64 mode) const;
   int refusal(int fd, bool for_use) const;
   bool leads_to_hidden(const Place& place) const;
+  bool hide(const std::string& folder);
+  bool hides() const { return !hidden_.empty() || !hidden_names_.empty(); }
+  int create_checked(const std::string& path) const;
   HostFd root_;
-  std::string hidden_;  // without links; empty: none below the root
+  std::vector<std::string> hidden_;  // folders below the root, without links
+  std::vector<std::string> hidden_names_;  // what leads to hidden folders, below the root
 };
 
 // "/proc/self/fd/N": the host's own name for a descriptor, for the calls that have no f-variant.

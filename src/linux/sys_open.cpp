@@ -26,6 +26,12 @@ OpenFile::Kind kind_of(int host_fd) {
   return OpenFile::Kind::kFile;
 }
 
+// Files that were mapped and no longer are may still be held open.
+bool may_open(Kernel& kernel, Call& call, u64 count) {
+  if (!kernel.files.may_open(count)) kernel.mapped_files.drop_unmapped(call.memory);
+  return kernel.files.may_open(count);
+}
+
 // What the host keeps for an open file, more or less, and for what a pipe holds.
 constexpr u64 kFileBytes = 1 << 10, kPipeBytes = 64 << 10;
 
@@ -114,7 +120,7 @@ i64 sys_openat(Kernel& kernel, Call& call) {
   std::string path;
   const u32 flags = call.uint_arg(2);
   if (const i64 error = read_path(kernel, call, call.int_arg(0), call.a[1], path)) return error;
-  if (!kernel.files.may_open(1)) return -EMFILE;
+  if (!may_open(kernel, call, 1)) return -EMFILE;
   const Provided which = provided_file(path);
   if (which != Provided::kNone) return open_ours(kernel, call.memory, which, flags);
   const i64 fd = open_in_root(kernel, path, flags, call.uint_arg(3));
@@ -151,7 +157,7 @@ i64 sys_dup3(Kernel& kernel, Call& call) {
 i64 sys_pipe2(Kernel& kernel, Call& call) {
   const u32 flags = call.uint_arg(1);
   if (flags & ~u32{kOpenCloexec | kOpenNonblock | kOpenDirect}) return -EINVAL;
-  if (!kernel.files.may_open(2)) return -EMFILE;
+  if (!may_open(kernel, call, 2)) return -EMFILE;
   const auto charge = memory::Charge::make(kernel.options.account, kPipeBytes);
   if (!charge) return -ENFILE;  // as where all pipes together are too large
   int host[2];

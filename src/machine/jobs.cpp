@@ -24,8 +24,10 @@ Result<JobProgram> load_job_program(const Program& program) {
   options.env = program.env;
   options.exe_path = program.path;
   options.exe = parts.exe;
-  if (!program.root.empty()) options.root = program.root;
-  options.hidden = cache::Folder::of_user().path().string();  // what is found there is run
+  if (!program.root.empty()) {
+    options.root = program.root;
+    options.hidden = cache::Folder::trusted();
+  }
   options.clock = program.clock == Clock::kHost ? linux_abi::ClockSource::kHost : linux_abi::ClockSource::kVirtual;
   options.seed = program.seed;
   options.verbose = program.verbose;
@@ -53,7 +55,10 @@ void KeptOutput::take(std::span<const u8> more) {
     cut = true;
     more = more.first(room);
   }
-  if (account) (void)account->charge(more.size());
+  if (account && !account->charge(more.size())) {
+    cut = true;
+    return;
+  }
   bytes.append(reinterpret_cast<const char*>(more.data()), more.size());
 }
 

@@ -99,6 +99,7 @@ class Sandbox(GuestCase):
             ({"--stdin-dir": self.here / "link"}, "--stdin-dir"),
             ({"--stdin-dir": self.root}, "--stdin-dir"),
             ({"--stdin-dir": self.here}, "--stdin-dir"),
+            ({"--stdin-dir": self.root / "back"}, "--stdin-dir"),  # a guest may have made that link
             ({"--stdout-dir": self.root / "new"}, "--stdout-dir"),
             ({"--stdout-dir": self.here / "link"}, "--stdout-dir"),
             ({"--stdout-dir": self.here}, "--stdout-dir"),
@@ -112,11 +113,6 @@ class Sandbox(GuestCase):
         self.expect_host_error(
             run("fleet", "--root", self.root, "--out", self.out, "--programs", programs), "--root", str(inside / "one"))
         self.assertFalse((self.root / "new").exists() or (self.root / "later").exists())
-        # A name that leads through the root is resolved before any guest runs.
-        good["--stdin-dir"] = self.root / "back"
-        words = [str(word) for pair in good.items() for word in pair]
-        result = run("fleet", *words, self.guest("echo"))
-        self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_output_replaces_what_has_its_name(self):
         corpus = self.write("corpus/a", "one\n").parent

@@ -185,14 +185,26 @@ TEST_F(SandboxTest, AHiddenFolderBelowTheRootCannotBeUsed) {
   link(".cache/kvrm", "way");
   ProcessOptions options;
   options.root = outer_ / "root";
-  options.hidden = outer_ / "root/.cache/kvrm";
+  options.hidden = {outer_ / "root/.cache/kvrm", outer_ / "root/scratch/kvrm"};
+  std::filesystem::create_directories(outer_ / "far");
+  link(outer_ / "far", "scratch");  // leads out of the root, and is trusted all the same
+  link("/.cache/kvrm/planted", "dangling");
   guest_ = std::make_unique<Guest>(options);
   EXPECT_EQ(contents("/.cache/other"), "other");
   for (const char* name : {"/.cache/kvrm/code", "/way/code", "/dir/../.cache/kvrm/code"})
     EXPECT_EQ(contents(name), "errno 13") << name;
   EXPECT_EQ(guest_->open("/way/new", kOpenCreate | 1, 0600), -EACCES);
   EXPECT_FALSE(std::filesystem::exists(outer_ / "root/.cache/kvrm/new"));
+  EXPECT_EQ(guest_->open("/dangling", kOpenCreate | 1, 0600), -EACCES);
+  EXPECT_FALSE(std::filesystem::exists(outer_ / "root/.cache/kvrm/planted"));
+  EXPECT_EQ(guest_->open("/way/code", kOpenTruncate | 1), -EACCES);
+  EXPECT_EQ(std::filesystem::file_size(outer_ / "root/.cache/kvrm/code"), 4u);
+  const i64 cut = guest_->open("/file", kOpenTruncate | 1);
+  EXPECT_GE(cut, 0);
+  EXPECT_EQ(std::filesystem::file_size(outer_ / "root/file"), 0u);
+  EXPECT_GE(guest_->open("/fresh", kOpenCreate | 1, 0600), 0);
   const u64 at = kCwd;
+  EXPECT_EQ(guest_->call(kUnlinkat, at, path("/scratch"), 0), -EACCES);
   EXPECT_EQ(guest_->call(kUnlinkat, at, path("/.cache/kvrm/code"), 0), -EACCES);
   EXPECT_EQ(guest_->call(kRenameat, at, path("/.cache"), at, path("/elsewhere", 100)), -EACCES);
   EXPECT_EQ(guest_->call(kRenameat, at, path("/.cache/kvrm"), at, path("/elsewhere", 100)), -EACCES);
