@@ -15,22 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_below(const fs::path& folder, const fs::path& path) {
-  const fs::path rest = path.lexically_relative(folder);
-  return !rest.empty() && *rest.begin() != "..";
-}
-
-// A rule needs a folder that exists, and what the first run finds out is worth keeping too. A cache below the root, or
-// around it, is in a guest's reach: it gets no rule of its own.
+// A rule needs a folder that exists, and what the first run finds out is worth keeping too. A cache that is not used,
+// as one in a guest's reach, gets no rule of its own.
 void allow_cache(const Settings& settings, ReachableFiles& files) {
   const fs::path folder = cache_folder();
-  if (folder.empty() || settings.options.engine == Engine::kInterpreter) return;
+  if (folder.empty() || !settings.options.code_cache || settings.options.engine == Engine::kInterpreter) return;
   std::error_code problem;
-  if (!settings.program.root.empty()) {
-    const fs::path root = fs::weakly_canonical(settings.program.root, problem);
-    const fs::path cache = fs::weakly_canonical(folder, problem);
-    if (problem || is_below(root, cache) || is_below(cache, root)) return;
-  }
   const mode_t before = ::umask(077);  // there is one thread yet
   fs::create_directories(folder.parent_path(), problem);
   (void)::umask(before);
