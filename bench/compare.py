@@ -5,8 +5,9 @@
     bench/compare.py --a build/kvrm --b build/kvrm --b-options "--dispatch neural"
     bench/compare.py --a kvrm --b kvrm --b-options "--dispatch neural" --guests DIR --instructions 5e6
 
-Prints, per program, the median of B's time over A's in the rounds, and the geometric mean: 1.02 means B is 2 % slower. With --guests
-nothing is built and only the guests in that folder are run, so it works on a machine that has Python and kvrm alone.
+Prints, per program, the median of B's time over A's in the rounds, and the geometric mean: 1.02 means B is 2 % slower.
+With --guests nothing is built and only the guests in that folder are run, so it works on a machine that has Python and
+kvrm alone.
 """
 
 import argparse

@@ -7,8 +7,8 @@
     bench/gpu.py --engine jit --parts one,native          one lane against the same C compiled for one GPU thread
     bench/gpu.py --device cpu --small                     a trial without a GPU: small sizes
 
-Needs the guests (bench/Makefile; built here where the cross compiler is) and Python alone, so it also runs on a machine that
-has nothing else; --guests and --qemu say where things are. The file of --json is written anew after every figure.
+Needs the guests (bench/Makefile; built here where the cross compiler is) and Python alone, so it also runs on a machine
+that has nothing else; --guests and --qemu say where things are. The file of --json is written anew after every figure.
 """
 
 import argparse
@@ -61,7 +61,8 @@ class Bench:
         """One figure. What limits it is for a person to find out and write down."""
         figure = {"part": part, "name": name, "command": command, **figures, "limiter": ""}
         self.report["figures"].append(figure)
-        told = " ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in figures.items())
+        shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in figures.items()}
+        told = " ".join(f"{key} {value}" for key, value in shown.items())
         print(f"{part:<10}{name:<24}{told}", flush=True)
         if self.options.json:
             path = pathlib.Path(self.options.json)
@@ -97,7 +98,8 @@ class Bench:
         if self.options.engine == "jit" and not device:
             if (program, lanes) not in self.warm:
                 self.warm.add((program, lanes))
-                self.add_first(f"{program.name} x {lanes or 'all'}", shlex.join(command), *self.run(command, environment=environment))
+                name = f"{program.name} x {lanes or 'all'}"
+                self.add_first(name, shlex.join(command), *self.run(command, environment=environment))
                 out.unlink()
             command[2:2] = STEADY
         wall, counted = self.run(command, environment=environment)
@@ -117,13 +119,13 @@ class Bench:
 
     def check_lanes(self, program, inputs, records):
         """A few lanes against the CPU device, bit for bit; returns how many."""
-        places = sorted({len(inputs) * i // CHECKED for i in range(min(CHECKED, len(inputs)))})
-        expected = self.fleet(program, [inputs[place] for place in places], 1, device="cpu", tag="check")[3]
+        indexes = sorted({len(inputs) * i // CHECKED for i in range(min(CHECKED, len(inputs)))})
+        expected = self.fleet(program, [inputs[index] for index in indexes], 1, device="cpu", tag="check")[3]
         keys = ("stop", "exit_status", "signal", "instructions", "stdout")
-        for place, right in zip(places, expected):
-            if [records[place].get(key) for key in keys] != [right.get(key) for key in keys]:
-                sys.exit(f"gpu.py: input {place} ({inputs[place]}): {records[place]}\n  on the CPU device: {right}")
-        return len(places)
+        for index, right in zip(indexes, expected):
+            if [records[index].get(key) for key in keys] != [right.get(key) for key in keys]:
+                sys.exit(f"gpu.py: input {index} ({inputs[index]}): {records[index]}\n  on the CPU device: {right}")
+        return len(indexes)
 
     def is_wanted(self, name):
         return not self.options.programs or name in self.options.programs
@@ -141,7 +143,8 @@ def measure_start(bench):
     walls = [bench.run(command)[0] for _ in range(HELLO_RUNS)]
     bench.add("start", "first hello", shlex.join(command), wall=walls[0])
     later = walls[1:]
-    bench.add("start", "hello again", shlex.join(command), wall=statistics.median(later), least=min(later), most=max(later))
+    spread = {"wall": statistics.median(later), "least": min(later), "most": max(later)}
+    bench.add("start", "hello again", shlex.join(command), **spread)
 
 
 def measure_one(bench):
@@ -149,7 +152,8 @@ def measure_one(bench):
     figures = []
     for name, program, arguments in INTEGER:
         def run(limit, *more):
-            command = [bench.kvrm, "run", "--device", bench.options.device, "--engine", bench.options.engine, "--stats=json"]
+            command = [bench.kvrm, "run", "--device", bench.options.device]
+            command += ["--engine", bench.options.engine, "--stats=json"]
             command += [*more, "--max-instructions", str(limit), str(bench.guests / program), *arguments]
             return shlex.join(command), *bench.run(command, may_stop=True)
 
@@ -171,7 +175,8 @@ def measure_one(bench):
 
 def measured(bench, part, name, command, wall, counted, **more):
     return bench.add(
-        part, name, command, ips=counted["ips"], instructions=counted["instructions"], seconds=counted["seconds"], wall=wall,
+        part, name, command, wall=wall,
+        ips=counted["ips"], instructions=counted["instructions"], seconds=counted["seconds"],
         launches=counted["launches"], cached_regions=counted["cached_regions"], **more
     )
 
@@ -191,9 +196,8 @@ def measure_lockstep(bench, part, counts):
             command, wall, counted, records = bench.fleet(program, inputs, lanes)
             checked = bench.check_lanes(program, inputs, records)
             distinct = len({record["stdout"] for record in records})
-            figures.append(
-                measured(bench, part, f"{name} x {lanes}", command, wall, counted, lanes=lanes, checked=checked, outputs=distinct)
-            )
+            facts = {"lanes": lanes, "checked": checked, "outputs": distinct}
+            figures.append(measured(bench, part, f"{name} x {lanes}", command, wall, counted, **facts))
         bench.mean(part, f"geometric mean x {lanes}", figures)
     means = [figure for figure in bench.report["figures"] if figure["part"] == part and "mean" in figure["name"]]
     if len(means) > 1:
@@ -211,21 +215,23 @@ def print_table(report):
             f"{figure['wall']:.2f}" if "wall" in figure else "-",
             f"{figure['inputs_per_second']:.1f}" if "inputs_per_second" in figure else "-",
         ]
-        print(f"{figure['part']:<10}{figure['name']:<30}{cells[0]:>12}{cells[1]:>8}{cells[2]:>10}{cells[3]:>9}{cells[4]:>11}")
+        numbers = f"{cells[0]:>12}{cells[1]:>8}{cells[2]:>10}{cells[3]:>9}{cells[4]:>11}"
+        print(f"{figure['part']:<10}{figure['name']:<30}{numbers}")
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kvrm", default=str(REPO / "build" / "kvrm"), help="the kvrm binary")
     parser.add_argument("--device", default="cuda", help="cuda or cpu")
-    parser.add_argument("--engine", choices=("interp", "jit"), default="interp", help="of kvrm; jit: the second run counts")
+    parser.add_argument("--engine", choices=("interp", "jit"), default="interp", help="jit: the second run counts")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {','.join(PARTS)}")
     parser.add_argument("--programs", help="of one and lockstep, some of theirs: crc32,sieve")
     parser.add_argument("--json", help="write the figures to this file, too")
     parser.add_argument("--guests", default=str(REPO / "build" / "bench" / "arm64"), help="where the guests are")
     parser.add_argument("--work", default=str(REPO / "build" / "bench" / "gpu"), help="for inputs and results")
-    parser.add_argument("--qemu", default="qemu-aarch64", help="QEMU's program; where there is none, its figures are left out")
-    parser.add_argument("--instructions", type=lambda text: int(float(text)), help="of a program on one lane; default: 50 million, with jit 800")
+    parser.add_argument("--qemu", default="qemu-aarch64", help="QEMU; without it its figures are left out")
+    counts = "of a program on one lane; default: 50 million, with jit 800"
+    parser.add_argument("--instructions", type=lambda text: int(float(text)), help=counts)
     parser.add_argument("--seconds", type=float, default=4, help="about so long for a program in lockstep")
     parser.add_argument("--lane-counts", default=",".join(map(str, LANE_COUNTS)), help="for lockstep")
     parser.add_argument("--short-inputs", type=int, default=131_072)

@@ -1,7 +1,7 @@
-"""Two fleets whose control flow differs per input: kvrm, with and without the meeting rule, against QEMU on all cores.
+"""Two fleets whose control flow differs per input: kvrm against QEMU on all cores.
 
-The guest is guests/fleet/evaluate.c: a number of turns and an expression, on one line. Every input has an expression of its
-own, about 160 characters, and its own number of turns.
+The guest is guests/fleet/evaluate.c: a number of rounds and an expression, on one line. Every input has an expression
+of its own, about 160 characters, and its own number of rounds.
 """
 
 import multiprocessing
@@ -37,9 +37,9 @@ def expression(source, size):
     return f"({expression(source, left)} {sign} {expression(source, size - 4 - left)})"
 
 
-def make_inputs(turns, count):
+def make_inputs(rounds, count):
     source = random.Random(4)
-    least, most = turns
+    least, most = rounds
     return [f"{least + int(source.random() * (most - least))} {expression(source, TEXT)}" for _ in range(count)]
 
 
@@ -76,34 +76,36 @@ def add_kvrm(bench, part, name, program, inputs, lanes, environment=None):
     command, wall, counted, records = bench.fleet(program, inputs, lanes, environment=environment, tag=part)
     checked = bench.check_lanes(program, inputs, records)
     figure = bench.add(
-        part, name, command, ips=counted["ips"], instructions=counted["instructions"], seconds=counted["seconds"], wall=wall,
-        inputs=len(inputs), inputs_per_second=len(inputs) / wall, inputs_per_second_inside=len(inputs) / counted["seconds"],
+        part, name, command, wall=wall,
+        ips=counted["ips"], instructions=counted["instructions"], seconds=counted["seconds"],
+        inputs=len(inputs), inputs_per_second=len(inputs) / wall,
+        inputs_per_second_inside=len(inputs) / counted["seconds"],
         launches=counted["launches"], lanes=lanes, checked=checked,
     )
     return figure, records
 
 
-def measure(bench, part, turns, count):
+def measure(bench, part, rounds, count):
     program = bench.guests / "fleet" / "evaluate"
-    inputs = make_inputs(turns, count)
+    inputs = make_inputs(rounds, count)
     kvrm, records = add_kvrm(bench, part, "kvrm", program, inputs, bench.options.fleet_lanes)
     if part == "short":
         # Lanes that share warps, 32 in each: what the rule is for.
         some = inputs[: SHARED_LANES // 8 if bench.options.small else SHARED_LANES]
-        with_rule, _ = add_kvrm(bench, part, "kvrm, shared warps", program, some, len(some), {"KVRM_LANES_PER_WARP": "32"})
-        without, _ = add_kvrm(
-            bench, part, "kvrm, no meeting rule", program, some, len(some), {"KVRM_LANES_PER_WARP": "32", "KVRM_MEET": "0"}
-        )
-        bench.add(part, "meeting rule gains", "", ratio=without["seconds"] / with_rule["seconds"])
+        on = {"KVRM_LANES_PER_WARP": "32"}
+        off = {**on, "KVRM_RECONVERGE": "0"}
+        with_rule, _ = add_kvrm(bench, part, "kvrm, shared warps", program, some, len(some), on)
+        without, _ = add_kvrm(bench, part, "kvrm, no reconvergence rule", program, some, len(some), off)
+        bench.add(part, "reconvergence rule gains", "", ratio=without["seconds"] / with_rule["seconds"])
     if not bench.options.qemu:
         print(f"{part}: no qemu-aarch64 here (--qemu PATH)")
         return
     command = [shutil.which(bench.options.qemu), "-cpu", "neoverse-n1", str(program)]
     chosen = inputs[: QEMU_INPUTS[part]]
     wall, outputs = run_qemu(command, chosen)
-    for place, output in enumerate(outputs):
-        if output != records[place]["stdout"]:
-            raise SystemExit(f"gpu.py: input {place}: {records[place]['stdout']!r}, QEMU {output!r}: {chosen[place]}")
+    for index, output in enumerate(outputs):
+        if output != records[index]["stdout"]:
+            raise SystemExit(f"gpu.py: input {index}: {records[index]['stdout']!r}, QEMU {output!r}: {chosen[index]}")
     instructions = sum(record["instructions"] for record in records[: len(chosen)])
     bench.add(
         part, f"qemu on {os.cpu_count()} cores", " ".join(command) + " <INPUT, a process each", ips=instructions / wall,

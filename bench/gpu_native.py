@@ -1,7 +1,7 @@
 """bench/gpu.py's part `native`: the integer set compiled for one GPU thread, against one lane.
 
-The programs are PTX (bench/Makefile, target native-gpu): the guests' own sources and a small C library, bench/native_gpu.
-NVIDIA's driver is called through ctypes, so this needs Python and a GPU alone.
+The programs are PTX (bench/Makefile, target native-gpu): the guests' own sources and a small C library,
+bench/native_gpu. NVIDIA's driver is called through ctypes, so this needs Python and a GPU alone.
 """
 
 import ctypes

@@ -1,8 +1,8 @@
 """Every engine of kvrm on a program, without a cache and with one, against qemu-aarch64 in the same rounds.
 
 A round runs qemu, --engine interp, --engine jit with an empty cache folder, three times more with what that run has
-left there, and the same for --engine auto. Each run's time is taken by the wall clock and as CPU time (user and system, all
-threads).
+left there, and the same for --engine auto. Each run's time is taken by the wall clock and as CPU time (user and system,
+all threads).
 """
 
 import os
@@ -48,17 +48,17 @@ def one_round(options, program, is_first):
             environment = os.environ | {"XDG_CACHE_HOME": cache}
             first = engine if engine == "interp" else f"{engine}-cold"
             yield first, measured(command, FILES, environment)
-            for turn in range(WARM_RUNS if f"{engine}-warm" in of_engine else 0):
-                yield f"{engine}-warm-{turn + 1}", measured(command, FILES, environment)
+            for number in range(WARM_RUNS if f"{engine}-warm" in of_engine else 0):
+                yield f"{engine}-warm-{number + 1}", measured(command, FILES, environment)
 
 
 def measure(options, program):
     """The program's figures: label -> what its runs took, and kvrm's statistics of one of them."""
     runs = {}
     expected = None
-    for turn in range(options.rounds):
-        note(f"  {program.name}: round {turn + 1} of {options.rounds}")
-        for label, run in one_round(options, program, turn == 0):
+    for number in range(options.rounds):
+        note(f"  {program.name}: round {number + 1} of {options.rounds}")
+        for label, run in one_round(options, program, number == 0):
             note(f"    {label}: {run.wall:.2f} s, CPU {run.cpu:.2f} s")
             expected = expected or run.digest
             if run.digest != expected:

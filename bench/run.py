@@ -86,14 +86,14 @@ def measure(options, program):
     seconds = {key: [] for key, command in commands.items() if command}
     digests = set()
     cold_runs = []
-    for turn in range(options.rounds):
+    for number in range(options.rounds):
         for key in seconds:
-            note(f"  {name}: round {turn + 1} of {options.rounds}, {key}")
+            note(f"  {name}: round {number + 1} of {options.rounds}, {key}")
             done = measured(commands[key], FILES)
             seconds[key].append(done.wall)
             digests.add(done.digest)
-        if options.translator and turn < 3:
-            note(f"  {name}: round {turn + 1}, kvrm without a cache")
+        if options.translator and number < 3:
+            note(f"  {name}: round {number + 1}, kvrm without a cache")
             cold_runs.append(cold(options, commands))
     if len(digests) != 1:
         fail(f"{name}: the outputs differ: {shlex.join(commands['qemu'])} and {shlex.join(commands['kvrm'])}")
@@ -254,8 +254,8 @@ def main():
     report |= {"rounds": options.rounds, "pinned_to": pin(options.pin) if options.pin is not None else None}
     report |= (phases.measure_all if options.phases else measure_all)(options, chosen)
     core, cores = report["pinned_to"], report["machine"]["cores"]
-    place = f"{cores} cores" if core is None else f"pinned to core {core}"
-    print(f"{report['machine']['cpu']}, {place}; {options.rounds} rounds, medians")
+    cores_used = f"{cores} cores" if core is None else f"pinned to core {core}"
+    print(f"{report['machine']['cpu']}, {cores_used}; {options.rounds} rounds, medians")
     (phases.print_report if options.phases else print_report)(report)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(report, indent=2) + "\n")

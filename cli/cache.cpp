@@ -1,13 +1,15 @@
 // kvrm cache: what is kept on disk between runs.
 #include "kvrm/cache.h"
 
-#include <fmt/chrono.h>
-
+#include <array>
+#include <chrono>
+#include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "streams.h"
+#include "units.h"
 
 namespace kvrm::cli {
 namespace {
@@ -15,13 +17,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string time_text(std::chrono::system_clock::time_point time) {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
-}
-
-std::string size_text(std::uint64_t bytes) {
-  constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
-  if (bytes < kMebibyte) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / kMebibyte);
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm parts{};
+  std::array<char, 32> text{};
+  if (!::gmtime_r(&seconds, &parts)) return {};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
 CacheKind total_of(const CacheContents& contents) {
@@ -46,7 +46,7 @@ Json as_json(const CacheContents& contents) {
 }
 
 void print_line(const CacheKind& kind) {
-  print("{:<13}{:>7}{:>14}  {:<22}{}\n", kind.name, kind.files, size_text(kind.bytes),
+  print("{:<13}{:>7}{:>14}  {:<22}{}\n", kind.name, kind.files, bytes_text(kind.bytes),
         kind.newest.time_since_epoch().count() != 0 ? time_text(kind.newest) : "", kind.purpose);
 }
 
@@ -73,26 +73,26 @@ int clear(bool json) {
         {"folder", removed.value().folder}, {"removed_files", total.files}, {"removed_bytes", total.bytes}};
     print("{}\n", facts.dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
-    print("removed {} files, {}, from {}\n", total.files, size_text(total.bytes), removed.value().folder);
+    print("removed {} files, {}, from {}\n", total.files, bytes_text(total.bytes), removed.value().folder);
   }
   return 0;
 }
 
-void add(CLI::App& cache, Command& chosen, const char* name, const char* purpose, int (*run)(bool)) {
+void add(CommandSpec cache, Command& chosen, const char* name, const char* purpose, int (*run)(bool)) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command = cache.add_subcommand(name, purpose);
-  command->add_flag("--json", *json, "As one JSON object");
-  command->callback([json, run, &chosen] { chosen = [json, run] { return run(*json); }; });
+  const CommandSpec command = cache.add_command(name, purpose);
+  command.flag("--json", *json, "As one JSON object");
+  command.on_parsed([json, run, &chosen] { chosen = [json, run] { return run(*json); }; });
 }
 
 }  // namespace
 
-void add_cache(CLI::App& app, Command& chosen) {
-  CLI::App* command = app.add_subcommand("cache", "What kvrm keeps on disk between runs: list it, clear it");
-  command->require_subcommand(1);
-  add(*command, chosen, "list", "Files, sizes and ages by kind", list);
-  add(*command, chosen, "clear", "Remove kvrm's own files; other files in the folder stay", clear);
-  command->footer(
+void add_cache(CommandSpec program, Command& chosen) {
+  const CommandSpec command = program.add_command("cache", "What kvrm keeps on disk between runs: list it, clear it");
+  command.needs_command();
+  add(command, chosen, "list", "Files, sizes and ages by kind", list);
+  add(command, chosen, "clear", "Remove kvrm's own files; other files in the folder stay", clear);
+  command.footer(
       "The cache is $XDG_CACHE_HOME/kvrm or ~/.cache/kvrm. All of it can be made again: without it the next run of a\n"
       "program translates anew. The oldest files of a kind are removed by themselves.");
 }

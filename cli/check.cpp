@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "confine.h"
+#include "formatted.h"
 #include "interrupt.h"
 #include "kvrm/machine.h"
 #include "kvrm/program_file.h"
@@ -47,18 +48,18 @@ void advance(Side& side, std::uint64_t budget) {
 // What differs first, in words; empty if nothing does.
 std::string difference(const Side& interp, const Side& jit) {
   const auto differs = [](const std::string& name, std::uint64_t a, std::uint64_t b) {
-    return fmt::format("{}: interp {:#x}, jit {:#x}", name, a, b);
+    return formatted("{}: interp {:#x}, jit {:#x}", name, a, b);
   };
   if (interp.stop.reason != jit.stop.reason) {
-    return fmt::format("how it stopped: interp {}, jit {}", to_string(interp.stop.reason), to_string(jit.stop.reason));
+    return formatted("how it stopped: interp {}, jit {}", to_string(interp.stop.reason), to_string(jit.stop.reason));
   }
   if (interp.stop.instructions != jit.stop.instructions) {
-    return fmt::format("instructions: interp {}, jit {}", interp.stop.instructions, jit.stop.instructions);
+    return formatted("instructions: interp {}, jit {}", interp.stop.instructions, jit.stop.instructions);
   }
   const Registers a = interp.machine.registers(), b = jit.machine.registers();
   if (a.pc != b.pc) return differs("pc", a.pc, b.pc);
   for (unsigned i = 0; i < 31; ++i) {
-    if (a.x[i] != b.x[i]) return differs(fmt::format("x{}", i), a.x[i], b.x[i]);
+    if (a.x[i] != b.x[i]) return differs(formatted("x{}", i), a.x[i], b.x[i]);
   }
   if (a.sp != b.sp) return differs("sp", a.sp, b.sp);
   if (a.nzcv != b.nzcv) return differs("nzcv", a.nzcv, b.nzcv);
@@ -66,12 +67,12 @@ std::string difference(const Side& interp, const Side& jit) {
   if (a.fpsr != b.fpsr) return differs("fpsr", a.fpsr, b.fpsr);
   if (a.tpidr_el0 != b.tpidr_el0) return differs("tpidr_el0", a.tpidr_el0, b.tpidr_el0);
   for (unsigned i = 0; i < 32; ++i) {
-    if (a.v[i].lo != b.v[i].lo) return differs(fmt::format("v{}.d[0]", i), a.v[i].lo, b.v[i].lo);
-    if (a.v[i].hi != b.v[i].hi) return differs(fmt::format("v{}.d[1]", i), a.v[i].hi, b.v[i].hi);
+    if (a.v[i].lo != b.v[i].lo) return differs(formatted("v{}.d[0]", i), a.v[i].lo, b.v[i].lo);
+    if (a.v[i].hi != b.v[i].hi) return differs(formatted("v{}.d[1]", i), a.v[i].hi, b.v[i].hi);
   }
   if (interp.stop.exit_status != jit.stop.exit_status || interp.stop.signal != jit.stop.signal) {
-    return fmt::format("the end: interp status {} signal {}, jit status {} signal {}", interp.stop.exit_status,
-                       interp.stop.signal, jit.stop.exit_status, jit.stop.signal);
+    return formatted("the end: interp status {} signal {}, jit status {} signal {}", interp.stop.exit_status,
+                     interp.stop.signal, jit.stop.exit_status, jit.stop.signal);
   }
   if (interp.output != jit.output || interp.errors != jit.errors) return "what was written";
   return {};

@@ -1,29 +1,78 @@
-// The words of kvrm's command line, before and beside CLI11: which command they name, where a guest's own words begin,
-// and what was probably meant.
+// kvrm's command line: the commands, their options, and the words that name them. CLI11 does the parsing. Only
+// command_line.cpp includes it, because that header takes longer to compile than any command.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "kvrm/result.h"
 
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
 namespace kvrm::cli {
 
-// The command that the first words name, as deep as they go.
-const CLI::App& command_named(const CLI::App& app, const std::vector<std::string>& words);
-// "kvrm models verify".
-std::string full_name(const CLI::App& command);
+// A declared option, to say more about it.
+class OptionSpec {
+ public:
+  explicit OptionSpec(CLI::Option* option) : option_(option) {}
+  OptionSpec& required();
+  OptionSpec& one_of(const std::vector<std::string>& values);
+  // --help shows the value that the variable has now, or the given one.
+  OptionSpec& show_default();
+  OptionSpec& show_default(const std::string& text);
 
-// The error if the words name no command: which one is missing or unknown, and the nearest.
-Result<void> check_command(const CLI::App& app, const std::vector<std::string>& words);
+ private:
+  CLI::Option* option_;
+};
 
-// Of a command that runs a guest: takes `--` and what follows it out of the words, if `--` ends kvrm's options.
-std::vector<std::string> take_separated(const CLI::App& app, std::vector<std::string>& words);
-// The guest's program and arguments: what the parser left, or what came after `--`. The error is an unknown option.
-Result<std::vector<std::string>> guest_command(const CLI::App& command, const std::vector<std::string>& separated);
+// A handle on the program or on one command. Variables that options write must outlive the parsing.
+class CommandSpec {
+ public:
+  explicit CommandSpec(CLI::App* app) : app_(app) {}
 
-// Of the candidates the one that `word` is most likely a slip of, or nothing.
-std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+  CommandSpec add_command(const std::string& name, const std::string& purpose) const;
+  void needs_command() const;  // one of the commands below this one must be named
+  void takes_guest() const;  // the first word that is no option begins the guest's own words
+  void footer(const std::string& text) const;
+  void on_parsed(std::function<void()> call) const;
+
+  // A name without dashes is a positional argument.
+  OptionSpec option(const std::string& name, std::string& value, const std::string& help) const;
+  // Takes several words.
+  OptionSpec option(const std::string& name, std::vector<std::string>& values, const std::string& help) const;
+  // Takes one word each time that it is given.
+  OptionSpec repeated(const std::string& name, std::vector<std::string>& values, const std::string& help) const;
+  OptionSpec flag(const std::string& name, bool& value, const std::string& help) const;
+  // "--name{text}": --name alone means --name=text.
+  OptionSpec flag(const std::string& name, std::string& value, const std::string& help) const;
+
+  // After parsing, of a command that takes a guest: the guest's program and arguments, which are the words that the
+  // parser left, or those that came after `--`. The error is an unknown option.
+  Result<std::vector<std::string>> guest_command(const std::vector<std::string>& separated) const;
+
+ private:
+  CLI::App* app_;
+};
+
+class CommandLine {
+ public:
+  CommandLine(const std::string& name, const std::string& purpose, const std::string& version);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  CommandSpec program() const { return CommandSpec(app_.get()); }
+  // The value is what --help or --version print, or nothing once a command is parsed. The error is one line.
+  // `separated` receives the words after a `--` that ends kvrm's own options.
+  Result<std::string> parse(std::vector<std::string> words, std::vector<std::string>& separated);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+};
 
 }  // namespace kvrm::cli

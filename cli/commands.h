@@ -1,10 +1,11 @@
 // The commands of the kvrm program. Each adds itself to the parser and says how to run once the line is parsed.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "command_line.h"
 
 namespace kvrm::cli {
 
@@ -15,12 +16,12 @@ using Command = std::function<int()>;
 
 // `chosen` receives the command when its name is on the line. `separated`: what follows `--` on the line; it is there
 // when the command runs.
-void add_run(CLI::App& app, const std::vector<std::string>& separated, Command& chosen);
-void add_fleet(CLI::App& app, const std::vector<std::string>& separated, Command& chosen);
-void add_info(CLI::App& app, Command& chosen);
-void add_disasm(CLI::App& app, Command& chosen);
-void add_models(CLI::App& app, Command& chosen);
-void add_cache(CLI::App& app, Command& chosen);
+void add_run(CommandSpec program, const std::vector<std::string>& separated, Command& chosen);
+void add_fleet(CommandSpec program, const std::vector<std::string>& separated, Command& chosen);
+void add_info(CommandSpec program, Command& chosen);
+void add_disasm(CommandSpec program, Command& chosen);
+void add_models(CommandSpec program, Command& chosen);
+void add_cache(CommandSpec program, Command& chosen);
 
 // Prints "kvrm: message" on stderr and returns kHostError.
 int host_error(const std::string& message);

@@ -1,4 +1,4 @@
-// Confines the kvrm process itself while guests run: a second wall behind the sandbox, should a guest break the first.
+// Confines the kvrm process itself while guests run: a second barrier after the sandbox, should a guest break that.
 // Only the program does this; a library must not restrict the process it is loaded into.
 #pragma once
 

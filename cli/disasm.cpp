@@ -77,18 +77,17 @@ int disasm(const DisasmArguments& arguments) {
 
 }  // namespace
 
-void add_disasm(CLI::App& app, Command& chosen) {
+void add_disasm(CommandSpec program, Command& chosen) {
   auto arguments = std::make_shared<DisasmArguments>();
-  CLI::App* command = app.add_subcommand("disasm", "Disassemble words, a raw file or a program's code");
-  command->add_option("FILE", arguments->file, "An ARM64 ELF file, or any file with --raw");
-  command->add_option("--word", arguments->words, "Words in hexadecimal instead of a file");
-  command->add_option("--address", arguments->address, "Address of the first word (raw files and words)");
-  command->add_flag("--raw", arguments->raw, "The file is bare code, not an ELF");
-  command->footer(
-      "Each line: address, word, text; before it the symbols of that address. Branches show their distance in bytes, "
-      "as\n"
-      "LLVM prints them.");
-  command->callback([arguments, &chosen] { chosen = [arguments] { return disasm(*arguments); }; });
+  const CommandSpec command = program.add_command("disasm", "Disassemble words, a raw file or a program's code");
+  command.option("FILE", arguments->file, "An ARM64 ELF file, or any file with --raw");
+  command.option("--word", arguments->words, "Words in hexadecimal instead of a file");
+  command.option("--address", arguments->address, "Address of the first word (raw files and words)");
+  command.flag("--raw", arguments->raw, "The file is bare code, not an ELF");
+  command.footer(
+      "Each line: address, word, text; before it the symbols of that address. Branches show their offset in bytes,\n"
+      "as LLVM prints it.");
+  command.on_parsed([arguments, &chosen] { chosen = [arguments] { return disasm(*arguments); }; });
 }
 
 }  // namespace kvrm::cli

@@ -1,8 +1,10 @@
 #include "dispatch_report.h"
 
-#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
+#include "formatted.h"
 #include "kvrm/models.h"
+#include "units.h"
 
 namespace kvrm::cli {
 namespace {
@@ -21,30 +23,31 @@ std::uint64_t agreed(const DispatchStatistics& statistics, std::uint64_t& asked)
 }  // namespace
 
 std::string confusion_text(const std::array<std::array<std::uint64_t, 7>, 7>& confusion) {
-  std::string text = fmt::format("  {:<17}", "table \\ network");
-  for (unsigned j = 0; j < kClasses; ++j) text += fmt::format("{:>16}", class_name(j));
+  std::string text = formatted("  {:<17}", "table \\ network");
+  for (unsigned j = 0; j < kClasses; ++j) text += formatted("{:>16}", class_name(j));
   text += '\n';
   for (unsigned i = 0; i < kClasses; ++i) {
-    text += fmt::format("  {:<17}", class_name(i));
-    for (unsigned j = 0; j < kClasses; ++j) text += fmt::format("{:>16}", confusion[i][j]);
+    text += formatted("  {:<17}", class_name(i));
+    for (unsigned j = 0; j < kClasses; ++j) text += formatted("{:>16}", confusion[i][j]);
     text += '\n';
   }
   return text;
 }
 
-std::string dispatch_text(const DispatchStatistics& statistics, std::size_t width) {
-  std::string text = fmt::format("{:<{}}{}{}", "dispatch", width, to_string(statistics.mode),
-                                 statistics.every ? ", decided for every instruction that runs" : "");
-  if (!statistics.weights.empty()) text += fmt::format(", {}", statistics.weights);
+std::string dispatch_text(const DispatchStatistics& statistics, const std::string& title) {
+  std::string text = formatted("{:<{}}{}{}", title, kStatisticsColumn, to_string(statistics.mode),
+                               statistics.every ? ", decided for every instruction that runs" : "");
+  if (!statistics.weights.empty()) text += formatted(", {}", statistics.weights);
   if (statistics.mode == Dispatch::kNeural && !statistics.verified) text += ", UNVERIFIED";
   text += '\n';
   for (unsigned i = 0; i < kClasses; ++i) {
-    text += fmt::format("  {:<{}}{}\n", class_name(i), width - 2, statistics.routed[i]);
+    if (statistics.routed[i] == 0) continue;
+    text += formatted("  {:<{}}{}\n", class_name(i), kStatisticsColumn - 2, whole_number(statistics.routed[i]));
   }
   if (statistics.mode != Dispatch::kHybrid) return text;
   std::uint64_t asked = 0;
   const std::uint64_t right = agreed(statistics, asked);
-  text += fmt::format("  the network agreed on {} of {} words\n", right, asked);
+  text += formatted("  the network agreed on {} of {} words\n", right, asked);
   return text + confusion_text(statistics.confusion);
 }
 

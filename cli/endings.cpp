@@ -1,18 +1,18 @@
 #include "endings.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cstring>
 #include <vector>
+
+#include "formatted.h"
 
 namespace kvrm::cli {
 
 std::string ending_of(const JobResult& result) {
   if (!result.error.empty()) return "not started";
   switch (result.stop.reason) {
-    case StopReason::kExit: return fmt::format("exit {}", result.stop.exit_status);
-    case StopReason::kSignal: return fmt::format("signal {} ({})", result.stop.signal, strsignal(result.stop.signal));
+    case StopReason::kExit: return formatted("exit {}", result.stop.exit_status);
+    case StopReason::kSignal: return formatted("signal {} ({})", result.stop.signal, strsignal(result.stop.signal));
     default: return to_string(result.stop.reason);
   }
 }
@@ -23,7 +23,7 @@ std::string Endings::text() const {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
   std::string text;
-  for (const auto& [ending, count] : sorted) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, ending);
+  for (const auto& [ending, count] : sorted) text += formatted("{}{} {}", text.empty() ? "" : ", ", count, ending);
   return text;
 }
 

@@ -7,11 +7,13 @@
 #include <atomic>
 #include <csignal>
 #include <memory>
+#include <set>
 
 #include "command_line.h"
 #include "commands.h"
 #include "confine.h"
 #include "endings.h"
+#include "formatted.h"
 #include "inputs.h"
 #include "interrupt.h"
 #include "kvrm/program_file.h"
@@ -127,9 +129,9 @@ std::vector<std::uint64_t> left_to_do(std::size_t inputs, const std::vector<std:
   std::vector<bool> is_done(inputs);
   for (const std::uint64_t index : done) is_done[index] = true;
   std::vector<std::uint64_t> left;
-  std::uint64_t place = 0;
+  std::uint64_t position = 0;
   for (std::uint64_t index = 0; index < inputs; ++index) {
-    if (!is_done[index] && place++ % ranks.size() == ranks.rank()) left.push_back(index);
+    if (!is_done[index] && position++ % ranks.size() == ranks.rank()) left.push_back(index);
   }
   return left;
 }
@@ -154,7 +156,7 @@ Result<void> run_inputs(Fleet& fleet, Plan& plan, const std::vector<std::uint64_
   };
   for (std::size_t at = 0; at < left.size() && !fleet.cancelled();) {
     std::vector<Job> jobs;
-    programs.let_go();
+    programs.close_all();
     const auto is_full = [&](std::uint64_t bytes) {
       return jobs.size() >= kMostJobs || bytes + programs.bytes() >= kMostBytes || programs.count() >= most;
     };
@@ -213,12 +215,11 @@ int run_fleet(Fleet& fleet, const FleetArguments& arguments, Plan& plan, const s
     say("kvrm: {}{} of {} inputs{}{}\n", interrupted ? "interrupted; " : "", done_before + records, plan.inputs.size(),
         records != 0 ? ": " : "", endings.text());
     if (!arguments.machine.stats.empty()) {
-      print_statistics(fleet.statistics(), plan.settings.options.lanes, arguments.machine.stats == "json",
-                       {{"inputs", plan.inputs.size()},
-                        {"inputs_before", done_before},
-                        {"devices", fleet.machines()},
-                        {"ranks", ranks.size()},
-                        {"endings", endings.counts()}});
+      print_statistics(fleet.statistics(),
+                       {.lanes = plan.settings.options.lanes,
+                        .fleet = {{plan.inputs.size(), done_before, fleet.machines(), ranks.size()}},
+                        .endings = &endings},
+                       arguments.machine.stats == "json");
     }
   }
   return interrupted ? Interrupt::status() : 0;
@@ -254,7 +255,7 @@ int fleet(const FleetArguments& arguments, const Result<std::vector<std::string>
                                                                  : plan_of(arguments, command.value());
   auto results = plan && ranks.is_first() ? open_results(arguments, *plan) : Result<ResultsFile>(Error{});
   const bool ready = plan && (results || !ranks.is_first());
-  const auto where = ranks.is_first() ? std::string() : fmt::format("rank {}: ", ranks.rank());
+  const auto where = ranks.is_first() ? std::string() : formatted("rank {}: ", ranks.rank());
   if (!ready) host_error("fleet: " + where + (plan ? results.error() : plan.error()).message);
   if (!ranks.agree(ready)) return kHostError;
 
@@ -276,32 +277,30 @@ int fleet(const FleetArguments& arguments, const Result<std::vector<std::string>
 
 }  // namespace
 
-void add_fleet(CLI::App& app, const std::vector<std::string>& separated, Command& chosen) {
+void add_fleet(CommandSpec program, const std::vector<std::string>& separated, Command& chosen) {
   auto arguments = std::make_shared<FleetArguments>();
-  CLI::App* command =
-      app.add_subcommand("fleet", "Run a program over many inputs: kvrm fleet [OPTIONS] PROGRAM [ARGS...]");
-  command->prefix_command();
-  command->add_option("--stdin-dir", arguments->inputs.stdin_dir, "Inputs: the files of a folder, each one stdin");
-  command->add_option("--stdin-lines", arguments->inputs.stdin_lines,
-                      "Inputs: the lines of a file, each one stdin; - for kvrm's own");
-  command->add_option("--args-file", arguments->inputs.args_file,
-                      "Inputs: the lines of a file, each more arguments for PROGRAM");
-  command->add_option("--programs", arguments->inputs.programs,
-                      "Inputs: the lines of a file, each a program with arguments and perhaps <STDIN-FILE");
-  command->add_option("--out", arguments->out, "The results, one JSON object per line; - for stdout");
-  command->add_option("--stdout-dir", arguments->stdout_dir,
-                      "Each input's stdout as a file of this folder instead of in its record");
-  command->add_flag("--resume", arguments->resume, "Go on with the results of a run that was cut short");
-  command->add_option("--timeout", arguments->timeout,
-                      "Stop each program after so many seconds (10, 0.5); its record says \"timeout\"");
-  command->add_option("--max-output", arguments->max_output, "Bytes of stdout and of stderr kept per input")
-      ->capture_default_str();
-  add_machine_options(*command, arguments->machine);
-  command->add_option("--lanes", arguments->machine.lanes, "How many inputs run at a time (default: as many as help)");
-  command->add_option("--devices", arguments->devices, "The GPUs to share the inputs among, such as 0,1")
-      ->capture_default_str();
-  command->add_flag("--progress", arguments->machine.progress, "A progress bar even where stderr is no terminal");
-  command->footer(
+  const CommandSpec command =
+      program.add_command("fleet", "Run a program over many inputs: kvrm fleet [OPTIONS] PROGRAM [ARGS...]");
+  command.takes_guest();
+  command.option("--stdin-dir", arguments->inputs.stdin_dir, "Inputs: the files of a folder, each one stdin");
+  command.option("--stdin-lines", arguments->inputs.stdin_lines,
+                 "Inputs: the lines of a file, each one stdin; - for kvrm's own");
+  command.option("--args-file", arguments->inputs.args_file,
+                 "Inputs: the lines of a file, each more arguments for PROGRAM");
+  command.option("--programs", arguments->inputs.programs,
+                 "Inputs: the lines of a file, each a program with arguments and perhaps <STDIN-FILE");
+  command.option("--out", arguments->out, "The results, one JSON object per line; - for stdout");
+  command.option("--stdout-dir", arguments->stdout_dir,
+                 "Each input's stdout as a file of this folder instead of in its record");
+  command.flag("--resume", arguments->resume, "Go on with the results of a run that was cut short");
+  command.option("--timeout", arguments->timeout,
+                 "Stop each program after so many seconds (10, 0.5); its record says \"timeout\"");
+  command.option("--max-output", arguments->max_output, "Bytes of stdout and of stderr kept per input").show_default();
+  add_machine_options(command, arguments->machine);
+  command.option("--lanes", arguments->machine.lanes, "How many inputs run at a time (default: as many as help)");
+  command.option("--devices", arguments->devices, "The GPUs to share the inputs among, such as 0,1").show_default();
+  command.flag("--progress", arguments->machine.progress, "A progress bar even where stderr is no terminal");
+  command.footer(
       "Each input becomes one record: its index and name, how the program ended, its instructions and its output.\n"
       "The status is 0 when every input has a record, however the programs ended; 130 after Ctrl-C; 143 after\n"
       "SIGTERM; 125 if something is wrong on this side. Killed at any moment, --resume goes on without repeating a\n"
@@ -310,8 +309,8 @@ void add_fleet(CLI::App& app, const std::vector<std::string>& separated, Command
       "Lines of --args-file and --programs are split at blanks; '...', \"...\" and \\ quote. Under mpirun the ranks\n"
       "share the inputs and rank 0 writes the results.\n"
       "Example: kvrm fleet --stdin-dir corpus --out results.jsonl ./parser --strict");
-  command->callback([arguments, command, &separated, &chosen] {
-    chosen = [arguments, command, &separated] { return fleet(*arguments, guest_command(*command, separated)); };
+  command.on_parsed([arguments, command, &separated, &chosen] {
+    chosen = [arguments, command, &separated] { return fleet(*arguments, command.guest_command(separated)); };
   });
 }
 

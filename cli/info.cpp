@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "confine.h"
+#include "formatted.h"
 #include "kvrm/machine.h"
 #include "streams.h"
 
@@ -15,7 +16,7 @@ nlohmann::ordered_json gpus_as_json(const Information& facts) {
   for (const GpuInformation& gpu : facts.gpus) {
     nlohmann::ordered_json entry = {
         {"name", gpu.name},
-        {"compute_capability", fmt::format("{}.{}", gpu.compute_major, gpu.compute_minor)},
+        {"compute_capability", formatted("{}.{}", gpu.compute_major, gpu.compute_minor)},
         {"memory", gpu.memory},
         {"multiprocessors", gpu.multiprocessors},
         {"clock_mhz", gpu.clock_mhz},
@@ -60,9 +61,9 @@ nlohmann::ordered_json confinement_as_json() {
 
 std::string confinement_as_text() {
   const ConfinementFacts facts = confinement();
-  const auto landlock = facts.landlock ? fmt::format(" ABI {} (cpu device, without MPI)", facts.landlock.value())
+  const auto landlock = facts.landlock ? formatted(" ABI {} (cpu device, without MPI)", facts.landlock.value())
                                        : ": " + facts.landlock.error().message;
-  return fmt::format("landlock{}; seccomp{}", landlock, facts.seccomp ? "" : ": " + facts.seccomp.error().message);
+  return formatted("landlock{}; seccomp{}", landlock, facts.seccomp ? "" : ": " + facts.seccomp.error().message);
 }
 
 void print_gpus(const Information& facts) {
@@ -108,11 +109,11 @@ int info(bool as_json) {
 
 }  // namespace
 
-void add_info(CLI::App& app, Command& chosen) {
+void add_info(CommandSpec program, Command& chosen) {
   auto as_json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("info", "Show the machine, its devices and engines");
-  command->add_flag("--json", *as_json, "As one JSON object");
-  command->callback([as_json, &chosen] { chosen = [as_json] { return info(*as_json); }; });
+  const CommandSpec command = program.add_command("info", "Show the machine, its devices and engines");
+  command.flag("--json", *as_json, "As one JSON object");
+  command.on_parsed([as_json, &chosen] { chosen = [as_json] { return info(*as_json); }; });
 }
 
 }  // namespace kvrm::cli

@@ -8,21 +8,16 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "formatted.h"
+#include "json_text.h"
 #include "outside_root.h"
 #include "streams.h"
 #include "words.h"
 
 namespace kvrm::cli {
 namespace {
-
-// What JSON can carry, so that a record's name can be compared with its input's.
-std::string valid_utf8(const std::string& text) {
-  using nlohmann::json;
-  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
-}
 
 Result<std::vector<std::string>> lines_of(const std::string& path) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
@@ -59,7 +54,7 @@ Result<std::vector<Input>> list_lines(const std::string& path, const std::vector
   if (!lines) return lines.error();
   std::vector<Input> inputs;
   for (const std::string& line : *lines) {
-    inputs.push_back({fmt::format("line {}", inputs.size() + 1), {}, args, {}, line + "\n"});
+    inputs.push_back({formatted("line {}", inputs.size() + 1), {}, args, {}, line + "\n"});
   }
   return inputs;
 }
@@ -95,7 +90,7 @@ Result<std::vector<Input>> list_commands(const std::string& path, const std::vec
     const std::string& line = (*lines)[i];
     if (has_program && (line.find_first_not_of(" \t") == std::string::npos || line.starts_with("#"))) continue;
     auto input = parse_line(line, args, root, has_program);
-    if (!input) return Error{fmt::format("{}:{}: {}", path, i + 1, input.error().message)};
+    if (!input) return Error{formatted("{}:{}: {}", path, i + 1, input.error().message)};
     inputs.push_back(std::move(*input));
   }
   return inputs;

@@ -1,4 +1,4 @@
-// The inputs of a fleet: what they are is known at once, their bytes are read when their turn comes.
+// The inputs of a fleet: they are listed at once; their bytes are read when their job is made.
 #pragma once
 
 #include <cstdint>

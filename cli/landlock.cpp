@@ -64,12 +64,12 @@ class Descriptor {
 };
 
 Result<void> allow(const Descriptor& ruleset, const std::string& path, std::uint64_t access) {
-  const Descriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  const Descriptor entry(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat facts{};
-  if (!place.ok() || ::fstat(place.number(), &facts) != 0) return {};  // who opens it later learns why
+  if (!entry.ok() || ::fstat(entry.number(), &facts) != 0) return {};  // opening it later reports why
   landlock_path_beneath_attr rule{};
   rule.allowed_access = S_ISDIR(facts.st_mode) ? access : access & kOfFiles;
-  rule.parent_fd = place.number();
+  rule.parent_fd = entry.number();
   if (::syscall(SYS_landlock_add_rule, ruleset.number(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0) return {};
   if (errno == EBADFD) return {};  // a pipe's file system, which Landlock leaves alone
   return failure(("landlock_add_rule for " + path).c_str());

@@ -20,27 +20,27 @@ Dispatch dispatch_named(const std::string& name) {
   return name == "neural" ? Dispatch::kNeural : name == "hybrid" ? Dispatch::kHybrid : Dispatch::kTable;
 }
 
-void add_dispatch_options(CLI::App& command, MachineArguments& arguments) {
+void add_dispatch_options(CommandSpec command, MachineArguments& arguments) {
   command
-      .add_option("--dispatch", arguments.dispatch,
-                  "Who routes an instruction to its class: the table, the network (neural), or the table with the "
-                  "network's answers recorded (hybrid)")
-      ->check(CLI::IsMember({"table", "neural", "hybrid"}))
-      ->capture_default_str();
-  command.add_option("--weights", arguments.weights,
-                     "Weights of the dispatch network, a .npy file (default: those that come with kvrm)");
-  command.add_flag("--unverified", arguments.unverified,
-                   "Let a network decide whose weights were not verified; wrong classes raise Undefined");
-  command.add_flag("--dispatch-every", arguments.dispatch_every,
-                   "Route anew whenever an instruction runs, not once when it is decoded: slow, to measure it");
+      .option("--dispatch", arguments.dispatch,
+              "Who routes an instruction to its class: the table, the network (neural), or the table with the "
+              "network's answers recorded (hybrid)")
+      .one_of({"table", "neural", "hybrid"})
+      .show_default();
+  command.option("--weights", arguments.weights,
+                 "Weights of the dispatch network, a .npy file (default: those that come with kvrm)");
+  command.flag("--unverified", arguments.unverified,
+               "Let a network decide whose weights were not verified; wrong classes raise Undefined");
+  command.flag("--dispatch-every", arguments.dispatch_every,
+               "Route anew whenever an instruction runs, not once when it is decoded: slow, to measure it");
 }
 
 Result<void> set_dispatch(const MachineArguments& arguments, Options& options) {
-  options.dispatch = dispatch_named(arguments.dispatch);
-  options.unverified = arguments.unverified;
-  options.dispatch_every = arguments.dispatch_every;
+  options.neural.dispatch = dispatch_named(arguments.dispatch);
+  options.neural.unverified = arguments.unverified;
+  options.neural.every = arguments.dispatch_every;
   options.notice = [](const std::string& line) { say("kvrm: {}\n", line); };
-  if (options.dispatch == Dispatch::kTable) {
+  if (options.neural.dispatch == Dispatch::kTable) {
     if (!arguments.weights.empty()) return Error{"--weights needs --dispatch neural or hybrid"};
     if (arguments.unverified) return Error{"--unverified needs --dispatch neural"};
     return {};
@@ -48,7 +48,7 @@ Result<void> set_dispatch(const MachineArguments& arguments, Options& options) {
   if (arguments.weights.empty()) return {};
   auto weights = load_weights(arguments.weights);
   if (!weights) return weights.error();
-  options.weights = *weights;
+  options.neural.weights = *weights;
   return {};
 }
 
@@ -67,49 +67,41 @@ Result<std::vector<std::string>> environment_of(const std::vector<std::string>& 
 
 }  // namespace
 
-void add_machine_options(CLI::App& command, MachineArguments& arguments) {
-  command.add_option("--device", arguments.device, "Where the machine lives")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
-      ->capture_default_str();
-  command
-      .add_option("--engine", arguments.engine,
-                  "How it runs code: the interpreter, translated code, or both as it pays")
-      ->check(CLI::IsMember({"auto", "interp", "jit"}))
-      ->capture_default_str();
+void add_machine_options(CommandSpec command, MachineArguments& arguments) {
+  command.option("--device", arguments.device, "Where the machine lives")
+      .one_of({"auto", "cpu", "cuda"})
+      .show_default();
+  command.option("--engine", arguments.engine, "How it runs code: the interpreter, translated code, or both as it pays")
+      .one_of({"auto", "interp", "jit"})
+      .show_default();
   add_dispatch_options(command, arguments);
-  command.add_option(
-      "--jit-threshold", arguments.jit_threshold,
-      "Translate code when so many samples have reached it, whatever that costs; 0: everything, before it\n"
-      "first runs (default: when interpreting it has taken as long as translating it will)");
-  command.add_option("--jit-budget", arguments.jit_budget, "Seconds of compiling the translator may take in all");
-  command.add_option("--max-instructions", arguments.max_instructions,
-                     "Stop each program after exactly this many instructions (1000000, 1e9)");
-  command.add_option("--memory", arguments.memory, "A guest's memory limit (512M, 4G)")->capture_default_str();
-  command.add_option("--root", arguments.root,
-                     "The one folder the guest may see, as /, read and write (default: none)");
+  command.option("--jit-threshold", arguments.jit_threshold,
+                 "Translate code when so many samples have reached it, whatever that costs; 0: everything, before it "
+                 "first runs (default: when interpreting it has taken as long as translating it will)");
+  command.option("--jit-budget", arguments.jit_budget, "Seconds of compiling the translator may take in all");
+  command.option("--max-instructions", arguments.max_instructions,
+                 "Stop each program after exactly this many instructions (1000000, 1e9)");
+  command.option("--memory", arguments.memory, "A guest's memory limit (512M, 4G)").show_default();
+  command.option("--root", arguments.root, "The one folder the guest may see, as /, read and write (default: none)");
+  command.repeated("--env", arguments.env,
+                   "Set an environment variable, K=V; may be repeated, the last of a name counts (default: none)");
   command
-      .add_option("--env", arguments.env,
-                  "Set an environment variable, K=V; may be repeated, the last of a name counts (default: none)")
-      ->allow_extra_args(false)
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      .option("--clock", arguments.clock,
+              "virtual: one instruction is one nanosecond, every run the same; host: real time")
+      .one_of({"virtual", "host"})
+      .show_default();
+  command.option("--seed", arguments.seed, "Seed of the guest's random numbers").show_default();
   command
-      .add_option("--clock", arguments.clock,
-                  "virtual: one instruction is one nanosecond, every run the same; host: real time")
-      ->check(CLI::IsMember({"virtual", "host"}))
-      ->capture_default_str();
-  command.add_option("--seed", arguments.seed, "Seed of the guest's random numbers")->capture_default_str();
-  command
-      .add_flag("--stats{text}", arguments.stats,
-                "Statistics on stderr at the end; --stats=json writes one JSON object as the last line")
-      ->check(CLI::IsMember({"text", "json"}));
-  command.add_flag("--perf-map", arguments.perf_map,
-                   "Write /tmp/perf-PID.map, so that perf(1) can name translated code (CPU device)");
-  command.add_flag("--verbose", arguments.verbose,
-                   "Name unknown system calls on stderr, say what the kernel confines kvrm to, and why the code cache\n"
-                   "is off");
-  command.add_flag("--no-confine", arguments.no_confine,
-                   "Do not let the kernel confine kvrm itself while guests run (Landlock, seccomp; see kvrm info)");
+      .flag("--stats{text}", arguments.stats,
+            "Statistics on stderr at the end; --stats=json writes one JSON object as the last line")
+      .one_of({"text", "json"});
+  command.flag("--perf-map", arguments.perf_map,
+               "Write /tmp/perf-PID.map, so that perf(1) can name translated code (CPU device)");
+  command.flag("--verbose", arguments.verbose,
+               "Name unknown system calls on stderr, say what the kernel confines kvrm to, and why the code cache "
+               "is off");
+  command.flag("--no-confine", arguments.no_confine,
+               "Do not let the kernel confine kvrm itself while guests run (Landlock, seccomp; see kvrm info)");
 }
 
 Result<Settings> settings_of(const MachineArguments& arguments, const std::vector<std::string>& command) {

@@ -1,11 +1,11 @@
 // What `kvrm run` and `kvrm fleet` have in common: which machine, and what surrounds the program.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "command_line.h"
 #include "kvrm/machine.h"
 
 namespace kvrm::cli {
@@ -36,7 +36,7 @@ struct MachineArguments {
   bool progress = false;
 };
 
-void add_machine_options(CLI::App& command, MachineArguments& arguments);
+void add_machine_options(CommandSpec command, MachineArguments& arguments);
 
 struct Settings {
   Options options;
@@ -44,7 +44,7 @@ struct Settings {
   std::uint64_t budget = Machine::kNoLimit;
 };
 
-// What the arguments mean, or the first thing wrong with them. `command` is what stands behind the options: the program
+// The settings that the arguments ask for, or the first error in them. `command` follows the options: the program
 // and its arguments, perhaps nothing.
 Result<Settings> settings_of(const MachineArguments& arguments, const std::vector<std::string>& command);
 

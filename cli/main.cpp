@@ -1,7 +1,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
+#include <exception>
 
 #include "command_line.h"
 #include "commands.h"
@@ -11,11 +11,16 @@
 namespace kvrm::cli {
 namespace {
 
-void describe(CLI::App& app) {
-  app.name("kvrm");
-  app.set_version_flag("--version", std::string("kvrm ") + std::string(version()));
-  app.require_subcommand(1);
-  app.footer(
+void add_commands(CommandSpec program, const std::vector<std::string>& separated, Command& chosen) {
+  add_run(program, separated, chosen);
+  add_fleet(program, separated, chosen);
+  add_info(program, chosen);
+  add_disasm(program, chosen);
+  add_models(program, chosen);
+  add_cache(program, chosen);
+  program.add_command("help", "Explain a command: kvrm help [COMMAND]");
+  // Last: a command that has no footer would inherit it.
+  program.footer(
       "Examples:\n"
       "  kvrm run hello-arm64                        run a program\n"
       "  kvrm run --root data busybox ls -l /        let it see the folder data as /\n"
@@ -37,29 +42,18 @@ std::vector<std::string> words_of(int argc, char** argv) {
 }
 
 int parse_and_run(int argc, char** argv) {
-  std::vector<std::string> words = words_of(argc, argv), separated;
+  std::vector<std::string> separated;
   Command chosen;
-  CLI::App app{"KVRM: an exact ARM64 machine. Runs static ARM64 Linux programs, instruction by instruction."};
-  describe(app);
-  add_run(app, separated, chosen);
-  add_fleet(app, separated, chosen);
-  add_info(app, chosen);
-  add_disasm(app, chosen);
-  add_models(app, chosen);
-  add_cache(app, chosen);
-  app.add_subcommand("help", "Explain a command: kvrm help [COMMAND]");
+  CommandLine line("kvrm",
+                   "KVRM: an exact ARM64 machine. Runs static ARM64 Linux programs, instruction by instruction.",
+                   std::string(version()));
   try {
-    if (auto known = check_command(app, words); !known) return host_error(known.error().message);
-    separated = take_separated(app, words);
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the last word first
-    return chosen();
-  } catch (const CLI::Success& success) {
-    std::ostringstream text;
-    const int status = app.exit(success, text, text);
-    print_text(text.str());
-    return status;
-  } catch (const CLI::ParseError& error) {
-    return host_error(fmt::format("{} (see {} --help)", error.what(), full_name(command_named(app, words))));
+    add_commands(line.program(), separated, chosen);
+    const auto text = line.parse(words_of(argc, argv), separated);
+    if (!text) return host_error(text.error().message);
+    if (chosen) return chosen();
+    print_text(text.value());
+    return 0;
   } catch (const std::exception& error) {
     return host_error(error.what());
   }
@@ -86,5 +80,5 @@ int main(int argc, char** argv) {
   kvrm::cli::raise_descriptor_limit();
   const int status = kvrm::cli::finish_output(kvrm::cli::parse_and_run(argc, argv));
   std::fflush(nullptr);
-  std::_Exit(status);  // a compiler may still be at work for a program that has ended: nobody waits for it
+  std::_Exit(status);  // without waiting for a compiler that still works for a program that has ended
 }

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "dispatch_report.h"
+#include "formatted.h"
 #include "kvrm/inspect.h"
 #include "streams.h"
 
@@ -25,7 +26,7 @@ Result<WeightsPointer> find_weights(const std::string& name) {
 }
 
 std::string state_of(const Weights& weights) {
-  if (weights.verified()) return fmt::format("verified {}", weights.verification->date);
+  if (weights.verified()) return formatted("verified {}", weights.verification->date);
   if (weights.verification) return "verification failed, or of other weights";
   return weights.described ? "not verified" : "no description";
 }
@@ -158,52 +159,53 @@ int verify(const VerifyArguments& arguments) {
   return passed ? 0 : 1;
 }
 
-void add_list(CLI::App& models, Command& chosen) {
+void add_list(CommandSpec models, Command& chosen) {
   auto files = std::make_shared<std::vector<std::string>>();
-  CLI::App* command = models.add_subcommand("list", "The models, the weights that come with kvrm, and weight files");
-  command->add_option("FILES", *files, "Weight files (.npy) to list too");
-  command->callback([files, &chosen] { chosen = [files] { return list(*files); }; });
+  const CommandSpec command =
+      models.add_command("list", "The models, the weights that come with kvrm, and weight files");
+  command.option("FILES", *files, "Weight files (.npy) to list too");
+  command.on_parsed([files, &chosen] { chosen = [files] { return list(*files); }; });
 }
 
-void add_show(CLI::App& models, Command& chosen) {
+void add_show(CommandSpec models, Command& chosen) {
   auto name = std::make_shared<std::string>();
   auto as_json = std::make_shared<bool>(false);
-  CLI::App* command = models.add_subcommand("show", "One set of weights: layout, training, checksum, verification");
-  command->add_option("WEIGHTS", *name, "A weight file (.npy), or the name of weights that come with kvrm")->required();
-  command->add_flag("--json", *as_json, "As one JSON object");
-  command->callback([=, &chosen] { chosen = [=] { return show(*name, *as_json); }; });
+  const CommandSpec command =
+      models.add_command("show", "One set of weights: layout, training, checksum, verification");
+  command.option("WEIGHTS", *name, "A weight file (.npy), or the name of weights that come with kvrm").required();
+  command.flag("--json", *as_json, "As one JSON object");
+  command.on_parsed([=, &chosen] { chosen = [=] { return show(*name, *as_json); }; });
 }
 
-void add_verify(CLI::App& models, Command& chosen) {
+void add_verify(CommandSpec models, Command& chosen) {
   auto arguments = std::make_shared<VerifyArguments>();
-  CLI::App* command = models.add_subcommand("verify", "Prove that a network is right about all 4,294,967,296 words");
-  command->add_option("MODEL", arguments->model, "What to verify: dispatch")->required();
-  command->add_option("--weights", arguments->weights,
-                      "A weight file, or the name of weights that come with kvrm (default: dispatch-embedding)");
-  command->add_option("--device", arguments->device, "Where to ask the network")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
-      ->capture_default_str();
-  command->add_flag("--exhaustive", arguments->exhaustive,
-                    "CPU: ask about every word instead of every distinct input (minutes)");
-  command->add_flag("--json", arguments->json, "The result as one JSON object");
-  command->add_flag("--no-record", arguments->no_record, "Do not keep a passed verification in the cache folder");
-  command->footer(
+  const CommandSpec command =
+      models.add_command("verify", "Prove that a network is right about all 4,294,967,296 words");
+  command.option("MODEL", arguments->model, "What to verify: dispatch").required();
+  command.option("--weights", arguments->weights,
+                 "A weight file, or the name of weights that come with kvrm (default: dispatch-embedding)");
+  command.option("--device", arguments->device, "Where to ask the network").one_of({"cpu", "cuda"}).show_default();
+  command.flag("--exhaustive", arguments->exhaustive,
+               "CPU: ask about every word instead of every distinct input (minutes)");
+  command.flag("--json", arguments->json, "The result as one JSON object");
+  command.flag("--no-record", arguments->no_record, "Do not keep a passed verification in the cache folder");
+  command.footer(
       "A word's class depends on word[31:24] and twelve bits, and these are what the network sees: 1,048,576 distinct\n"
-      "inputs stand for all words. On a GPU every word is asked about. A passed verification is kept in the\n"
+      "inputs cover all words. On a GPU every word is asked about. A passed verification is kept in the\n"
       "cache folder by checksum; kvrm run --dispatch neural accepts no weights without one. Exit status 1: not "
       "passed.");
-  command->callback([arguments, &chosen] { chosen = [arguments] { return verify(*arguments); }; });
+  command.on_parsed([arguments, &chosen] { chosen = [arguments] { return verify(*arguments); }; });
 }
 
 }  // namespace
 
-void add_models(CLI::App& app, Command& chosen) {
-  CLI::App* command = app.add_subcommand("models", "The networks' weights: list them, look at them, prove them");
-  command->require_subcommand(1);
-  add_list(*command, chosen);
-  add_show(*command, chosen);
-  add_verify(*command, chosen);
-  command->footer(
+void add_models(CommandSpec program, Command& chosen) {
+  const CommandSpec command = program.add_command("models", "The networks' weights: list them, show them, prove them");
+  command.needs_command();
+  add_list(command, chosen);
+  add_show(command, chosen);
+  add_verify(command, chosen);
+  command.footer(
       "Examples:\n"
       "  kvrm models list models/*.npy                     what there is\n"
       "  kvrm models show dispatch-embedding               one set of weights\n"

@@ -18,7 +18,7 @@ fs::path follow_dangling(fs::path path) {
   return path;
 }
 
-// Compares files, not names: a folder may be mounted in two places.
+// Compares files, not names: a folder may be mounted twice.
 bool lies_below(fs::path path, const fs::path& folder) {
   for (;;) {
     std::error_code error;

@@ -27,7 +27,7 @@ Result<ProgramFilePointer> ProgramFiles::open(const std::string& path) {
   return file;
 }
 
-void ProgramFiles::let_go() {
+void ProgramFiles::close_all() {
   open_.clear();
   bytes_ = 0;
 }

@@ -1,4 +1,4 @@
-// The programs of a fleet's inputs, opened when their turn comes. A guest may write below the root, so a file that is
+// The programs of a fleet's inputs, opened when a job needs them. A guest may write below the root, so a file that is
 // not the one it was when the fleet began is refused.
 #pragma once
 
@@ -24,10 +24,10 @@ class ProgramFiles {
   // Of the files that are held open.
   std::size_t count() const { return open_.size(); }
   std::uint64_t bytes() const { return bytes_; }
-  void let_go();
+  void close_all();
 
  private:
-  // Two files that agree in this are the same, unchanged: nobody can set the time of the last change.
+  // Two files that agree in this are the same, unchanged: no guest can set the time of the last change.
   using Identity = std::tuple<dev_t, ino_t, off_t, time_t, long>;
   static std::optional<Identity> identity_of(const struct stat& facts);
 

@@ -6,19 +6,13 @@
 #include <string>
 #include <utility>
 
+#include "formatted.h"
 #include "streams.h"
+#include "units.h"
 
 namespace kvrm::cli {
 
 bool stderr_is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
-
-std::string short_number(double value) {
-  for (const char* unit : {"", " k", " M", " G", " T"}) {
-    if (value < 1000) return *unit ? fmt::format("{:.3g}{}", value, unit) : fmt::format("{:.0f}", value);
-    value /= 1000;
-  }
-  return fmt::format("{:.3g} P", value);
-}
 
 ProgressLine::ProgressLine(bool show, std::function<Progress()> poll, std::uint64_t jobs, std::uint64_t done)
     : poll_(std::move(poll)), jobs_(jobs), done_(done), terminal_(stderr_is_terminal()) {
@@ -46,16 +40,15 @@ void ProgressLine::draw(double seconds) {
     constexpr std::uint64_t kWidth = 24;
     const std::uint64_t done = done_ + now.jobs_done;
     const std::uint64_t filled = done * kWidth / jobs_;
-    line +=
-        fmt::format("[{}{}] {}/{} inputs", std::string(filled, '#'), std::string(kWidth - filled, '.'), done, jobs_);
+    line += formatted("[{}{}] {}/{} inputs", std::string(filled, '#'), std::string(kWidth - filled, '.'), done, jobs_);
     if (now.jobs_done != 0 && done < jobs_) {
       const double left = seconds / static_cast<double>(now.jobs_done) * static_cast<double>(jobs_ - done);
-      line += fmt::format(", {:.0f} s left", left);
+      line += formatted(", {:.0f} s left", left);
     }
     line += "; ";
   }
-  line += fmt::format("{} instructions, {}/s, {} {}", short_number(static_cast<double>(now.instructions)),
-                      short_number(rate), now.lanes_alive, now.lanes_alive == 1 ? "lane" : "lanes");
+  line += formatted("{} instructions, {}/s, {} {}", short_number(static_cast<double>(now.instructions)),
+                    short_number(rate), now.lanes_alive, now.lanes_alive == 1 ? "lane" : "lanes");
   say("{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
 }
 

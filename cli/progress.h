@@ -13,9 +13,6 @@ namespace kvrm::cli {
 
 bool stderr_is_terminal();
 
-// "12.3 M", "4.56 G": a number for a person.
-std::string short_number(double value);
-
 class ProgressLine {
  public:
   // Shows what `poll` says until the end of the block. With jobs it is a bar: `done` of `jobs` were there before. On a

@@ -15,8 +15,9 @@
 #include <system_error>
 #include <utility>
 
-#include "base64.h"
 #include "endings.h"
+#include "formatted.h"
+#include "json_text.h"
 #include "results_header.h"
 #include "streams.h"
 
@@ -24,15 +25,6 @@ namespace kvrm::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-bool is_utf8(const std::string& text) {
-  try {
-    (void)ordered_json(text).dump();
-    return true;
-  } catch (const ordered_json::exception&) {
-    return false;
-  }
-}
 
 void put_bytes(ordered_json& record, const std::string& name, const std::string& bytes, bool cut) {
   if (is_utf8(bytes)) {
@@ -84,7 +76,7 @@ int write_stream(int fd, std::string_view bytes, const std::function<bool()>& in
 
 }  // namespace
 
-std::string output_name(std::uint64_t index) { return fmt::format("{:06}.out", index); }
+std::string output_name(std::uint64_t index) { return formatted("{:06}.out", index); }
 
 Record make_record(const JobResult& result, const Input& input, bool output_in_file) {
   ordered_json json = {{"index", result.index}, {"name", input.name}};
@@ -97,7 +89,7 @@ Record make_record(const JobResult& result, const Input& input, bool output_in_f
     if (stop.reason == StopReason::kExit) json["exit_status"] = stop.exit_status;
     if (stop.reason == StopReason::kSignal) json["signal"] = stop.signal;
     if (!stop.message.empty()) json["error"] = stop.message;
-    json["instructions"] = result.instructions;
+    json["instructions"] = result.stop.instructions;
     if (output_in_file) {
       json["stdout_file"] = output_name(result.index);
       if (result.output_cut) json["stdout_cut"] = true;
@@ -177,18 +169,18 @@ Result<void> ResultsFile::read_earlier(const std::vector<Input>& inputs, const R
     if (number == 1 && ResultsHeader::is_header(json)) {
       has_header = true;
       if (const std::string what = header.difference(json); !what.empty()) {
-        return Error{fmt::format("{}: belongs to another run: {}", path_, what)};
+        return Error{formatted("{}: belongs to another run: {}", path_, what)};
       }
       at = newline + 1;
       continue;
     }
     if (!is_record(json)) {
-      if (newline + 1 == end) break;  // a last line whose beginning was lost
-      return Error{fmt::format("{}:{}: is no record of a fleet", path_, number)};
+      if (newline + 1 == end) break;  // a last line whose start was lost
+      return Error{formatted("{}:{}: is no record of a fleet", path_, number)};
     }
     const auto index = json["index"].get<std::uint64_t>();
     if (index >= inputs.size() || json["name"].get<std::string>() != inputs[index].name) {
-      return Error{fmt::format("{}:{}: belongs to other inputs than these", path_, number)};
+      return Error{formatted("{}:{}: belongs to other inputs than these", path_, number)};
     }
     if (!seen[index]) done_.push_back(index);
     seen[index] = true;

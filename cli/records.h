@@ -16,7 +16,7 @@ namespace kvrm::cli {
 
 class ResultsHeader;
 
-// What goes to the one who writes: a line, and the program's stdout where that has a file of its own.
+// What the writing rank gets: a line, and the program's stdout where that has a file of its own.
 struct Record {
   std::uint64_t index = 0;
   std::string ending;
@@ -31,8 +31,8 @@ std::string output_name(std::uint64_t index);
 class ResultsFile {
  public:
   // Opens for appending and locks it. With `resume`, the records of an earlier run are read, if its header is the same,
-  // and a torn last line is cut off; without it the file must be new or empty. "-" is stdout. Stdout, pipes and the
-  // like get records only: they cannot be resumed.
+  // and an incomplete last line is removed; without it the file must be new or empty. "-" is stdout. Stdout, pipes and
+  // the like get records only: they cannot be resumed.
   static Result<ResultsFile> open(const std::string& path, const std::string& stdout_dir,
                                   const std::vector<Input>& inputs, const ResultsHeader& header, bool resume);
   ResultsFile(ResultsFile&& other) noexcept;
@@ -42,7 +42,7 @@ class ResultsFile {
   const std::vector<std::uint64_t>& done() const { return done_; }  // indices of the earlier run's records
   // `interrupted`: asked when a pipe's reader takes nothing for a while; then write() gives up.
   Result<void> write(const Record& record, const std::function<bool()>& interrupted);
-  bool reader_is_gone() const { return error_ == EPIPE; }  // why write() failed: nobody reads the pipe any more
+  bool reader_is_gone() const { return error_ == EPIPE; }  // why write() failed: the pipe has no reader any more
   bool gave_up() const { return error_ == ECANCELED; }
 
  private:

@@ -1,11 +1,11 @@
 #include "results_header.h"
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <span>
 
+#include "formatted.h"
 #include "kvrm/inspect.h"
 #include "kvrm/program_file.h"
 
@@ -31,7 +31,7 @@ class Hash {
   void add(std::uint64_t number) {
     for (unsigned i = 0; i < 64; i += 8) hash_ = (hash_ ^ (number >> i & 0xff)) * 0x100000001b3;
   }
-  std::string text() const { return fmt::format("{:016x}", hash_); }
+  std::string text() const { return formatted("{:016x}", hash_); }
 
  private:
   std::uint64_t hash_ = 0xcbf29ce484222325;
@@ -86,9 +86,7 @@ std::string as_text(const ordered_json& value) {
 
 ResultsHeader ResultsHeader::make(const Settings& settings, const JobLimits& limits, const std::vector<Input>& inputs) {
   const Program& program = settings.program;
-  ResultsHeader header;
-  header.json_ = {{kMark, kVersion}};
-  ordered_json& json = header.json_;
+  ordered_json json = {{kMark, kVersion}};
   if (program.file) {
     json["program"] = program.path;
     json["program_hash"] = hash_of(program.file->bytes());
@@ -103,22 +101,22 @@ ResultsHeader ResultsHeader::make(const Settings& settings, const JobLimits& lim
   json["memory"] = settings.options.memory_limit;
   if (limits.instructions != Machine::kNoLimit) json["max-instructions"] = limits.instructions;
   json["max-output"] = limits.max_output;
-  // What JSON cannot carry becomes what a reader will find.
-  json = ordered_json::parse(as_text(json));
+  ResultsHeader header;
+  header.text_ = as_text(json);
   return header;
 }
 
 bool ResultsHeader::is_header(const ordered_json& line) { return line.is_object() && line.contains(kMark); }
 
-std::string ResultsHeader::line() const { return as_text(json_) + "\n"; }
-
 std::string ResultsHeader::difference(const ordered_json& earlier) const {
+  // As a reader will find it: JSON cannot carry every byte.
+  const ordered_json now = ordered_json::parse(text_);
   const auto differs = [&](const char* name) {
-    return earlier.value(name, ordered_json()) != json_.value(name, ordered_json());
+    return earlier.value(name, ordered_json()) != now.value(name, ordered_json());
   };
   const auto then_and_now = [&](const char* name) {
-    return fmt::format("{} then, {} now", as_text(earlier.value(name, ordered_json())),
-                       as_text(json_.value(name, ordered_json())));
+    return formatted("{} then, {} now", as_text(earlier.value(name, ordered_json())),
+                     as_text(now.value(name, ordered_json())));
   };
   if (differs(kMark)) return "another version of kvrm wrote it";
   if (differs("program_hash")) {
@@ -128,7 +126,7 @@ std::string ResultsHeader::difference(const ordered_json& earlier) const {
   if (differs("inputs")) return "there are other inputs (" + then_and_now("inputs") + ")";
   if (differs("inputs_hash")) return "there are other inputs (their names, arguments or contents differ)";
   for (const char* name : {"env", "root", "clock", "seed", "memory", "max-instructions", "max-output"}) {
-    if (differs(name)) return fmt::format("--{} differs ({})", name, then_and_now(name));
+    if (differs(name)) return formatted("--{} differs ({})", name, then_and_now(name));
   }
   return {};
 }

@@ -1,7 +1,7 @@
 // The first line of a fleet's results: what they depend on, so that --resume never mixes two runs.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -19,12 +19,12 @@ class ResultsHeader {
   // Whether a line is a header; records are not.
   static bool is_header(const nlohmann::ordered_json& line);
 
-  std::string line() const;
+  std::string line() const { return text_ + "\n"; }
   // What differs from the header of an earlier run, in words; empty: nothing.
   std::string difference(const nlohmann::ordered_json& earlier) const;
 
  private:
-  nlohmann::ordered_json json_;
+  std::string text_;  // JSON
 };
 
 }  // namespace kvrm::cli

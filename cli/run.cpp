@@ -7,6 +7,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "confine.h"
+#include "formatted.h"
 #include "interrupt.h"
 #include "kvrm/machine.h"
 #include "machine_options.h"
@@ -22,7 +23,7 @@ void print_registers(const Machine& machine) {
   const Registers registers = machine.registers();
   std::string text;
   for (unsigned i = 0; i < 31; ++i) {
-    text += fmt::format("{}{:>4} {:016x}", i % 4 == 0 ? "kvrm:" : "", fmt::format("x{}", i), registers.x[i]);
+    text += formatted("{}{:>4} {:016x}", i % 4 == 0 ? "kvrm:" : "", formatted("x{}", i), registers.x[i]);
     if (i % 4 == 3) text += '\n';
   }
   const auto flag = [&](unsigned bit, char name) { return registers.nzcv >> bit & 1 ? name : '-'; };
@@ -65,11 +66,7 @@ int run_one(const MachineArguments& arguments, const Settings& settings) {
   const Stop stop = run();
   const int status = exit_status(*machine, stop);
   if (!arguments.stats.empty()) {
-    print_statistics(machine->statistics(), 1, arguments.stats == "json",
-                     {{"stop_reason", to_string(stop.reason)},
-                      {"exit_status", stop.exit_status},
-                      {"signal", stop.signal},
-                      {"pc", stop.pc}});
+    print_statistics(machine->statistics(), {.stop = &stop}, arguments.stats == "json");
   }
   return status;
 }
@@ -88,30 +85,29 @@ int run(const MachineArguments& arguments, const Result<std::vector<std::string>
 
 }  // namespace
 
-void add_run(CLI::App& app, const std::vector<std::string>& separated, Command& chosen) {
+void add_run(CommandSpec program, const std::vector<std::string>& separated, Command& chosen) {
   auto arguments = std::make_shared<MachineArguments>();
-  CLI::App* command =
-      app.add_subcommand("run", "Run a static ARM64 Linux program: kvrm run [OPTIONS] PROGRAM [ARGS...]");
-  command->prefix_command();
-  add_machine_options(*command, *arguments);
-  command->add_option("--lanes", arguments->lanes, "How many machines run the program, each with all of stdin")
-      ->default_str("1");
-  command->add_flag("--lane-stats", arguments->lane_stats,
-                    "With --stats: how each lane's instructions were dispatched, too (CPU device)");
-  command->add_option(
-      "--check", arguments->check,
-      "Run the interpreter beside the translator, compare them every so many instructions, and stop at\n"
-      "the first difference. Files below --root are written by both");
-  command->add_flag("--strace", arguments->strace,
-                    "Write the guest's system calls and signals to stderr as strace does; with --lanes after the lane");
-  command->add_flag("--progress", arguments->progress, "A live line on stderr: instructions, rate, lanes");
-  command->footer(
+  const CommandSpec command =
+      program.add_command("run", "Run a static ARM64 Linux program: kvrm run [OPTIONS] PROGRAM [ARGS...]");
+  command.takes_guest();
+  add_machine_options(command, *arguments);
+  command.option("--lanes", arguments->lanes, "How many machines run the program, each with all of stdin")
+      .show_default("1");
+  command.flag("--lane-stats", arguments->lane_stats,
+               "With --stats: how each lane's instructions were dispatched, too (CPU device)");
+  command.option("--check", arguments->check,
+                 "Run the interpreter beside the translator, compare them every so many instructions, and stop at "
+                 "the first difference. Files below --root are written by both");
+  command.flag("--strace", arguments->strace,
+               "Write the guest's system calls and signals to stderr as strace does; with --lanes after the lane");
+  command.flag("--progress", arguments->progress, "A live line on stderr: instructions, rate, lanes");
+  command.footer(
       "The guest's stdin, stdout and stderr are yours; the exit status is the guest's. A guest killed by signal N\n"
       "gives 128+N; a problem on this side (no such file, a bad flag, --max-instructions reached) gives 125.\n"
       "With --lanes the lanes' outputs come one after the other; the status is the first lane's that is not 0.\n"
       "Everything after PROGRAM belongs to the program; -- before it ends kvrm's own options.");
-  command->callback([arguments, command, &separated, &chosen] {
-    chosen = [arguments, command, &separated] { return run(*arguments, guest_command(*command, separated)); };
+  command.on_parsed([arguments, command, &separated, &chosen] {
+    chosen = [arguments, command, &separated] { return run(*arguments, command.guest_command(separated)); };
   });
 }
 

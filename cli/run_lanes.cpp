@@ -6,7 +6,6 @@
 
 #include "commands.h"
 #include "confine.h"
-#include "dispatch_report.h"
 #include "endings.h"
 #include "interrupt.h"
 #include "kvrm/machine.h"
@@ -38,8 +37,8 @@ class LaneOutput {
   }
   bool written() const { return written_; }
   int status() const { return status_; }
-  // {lane: how its words were routed}
-  const nlohmann::ordered_json& dispatch() const { return dispatch_; }
+  // By lane: how its words were routed.
+  const std::map<std::uint64_t, DispatchStatistics>& dispatch() const { return dispatch_; }
   const Endings& endings() const { return endings_; }
 
  private:
@@ -50,7 +49,7 @@ class LaneOutput {
     }
     if (!result.error.empty()) say("kvrm: lane {}: {}\n", result.index, result.error);
     endings_.add(ending_of(result));
-    if (result.dispatch) dispatch_[std::to_string(result.index)] = dispatch_json(*result.dispatch);
+    if (result.dispatch) dispatch_.emplace(result.index, *result.dispatch);
     if (status_ == 0) status_ = status_of(result);
   }
   static int status_of(const JobResult& result) {
@@ -68,7 +67,7 @@ class LaneOutput {
   int status_ = 0;  // the first that is not 0
   bool written_ = true;
   Endings endings_;
-  nlohmann::ordered_json dispatch_ = nlohmann::ordered_json::object();
+  std::map<std::uint64_t, DispatchStatistics> dispatch_;
 };
 
 }  // namespace
@@ -106,9 +105,9 @@ int run_lanes(const MachineArguments& arguments, const Settings& settings) {
     say("kvrm: {}{} lanes: {}\n", interrupted ? "interrupted; " : "", jobs.size(), output.endings().text());
   }
   if (!arguments.stats.empty()) {
-    nlohmann::ordered_json more = {{"endings", counts}};
-    if (arguments.lane_stats) more["lane_dispatch"] = output.dispatch();
-    print_statistics(machine->statistics(), machine->lanes(), arguments.stats == "json", more);
+    RunFacts facts{.lanes = machine->lanes(), .endings = &output.endings()};
+    if (arguments.lane_stats) facts.lane_dispatch = &output.dispatch();
+    print_statistics(machine->statistics(), facts, arguments.stats == "json");
   }
   return interrupted ? Interrupt::status() : output.status();
 }

@@ -1,8 +1,11 @@
 #include "seccomp.h"
 
+#include <asm/ioctls.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -42,6 +45,8 @@ constexpr std::uint32_t kNever[] = {
     // Other processes.
     SYS_ptrace,
     SYS_pidfd_getfd,
+    SYS_pidfd_send_signal,
+    SYS_tkill,  // the C library says which process it means (tgkill)
     SYS_process_madvise,
     // The view of the file system, and files by other ways than names.
     SYS_mount,
@@ -114,6 +119,14 @@ constexpr std::uint32_t kWithPeers[] = {
     SYS_accept4, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp,
 };
 
+// Their first argument says which process gets the signal.
+constexpr std::uint32_t kSignals[] = {SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo};
+
+// Requests that put input into a terminal, take it over or leave a signal for another process.
+constexpr std::uint32_t kIoctls[] = {TIOCSTI,  TIOCLINUX,   TIOCCONS,  TIOCSCTTY,
+                                     TIOCSETD, TIOCVHANGUP, FIOSETOWN, SIOCSPGRP};
+constexpr std::uint32_t kFcntls[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
+
 // A jump leads over half of them at most, and over fewer than 256 instructions.
 static_assert(std::size(kNever) + std::size(kWithPeers) <= 128);
 
@@ -133,6 +146,14 @@ class Filter {
     add(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
     answer(kRefuse);
     answer(SECCOMP_RET_ALLOW);
+    for (const std::uint32_t number : kSignals) {
+      add(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
+      load(offsetof(seccomp_data, args[0]));
+      unless_equal(static_cast<std::uint32_t>(::getpid()), kRefuse);
+      answer(SECCOMP_RET_ALLOW);
+    }
+    refuse_requests(SYS_ioctl, kIoctls);
+    refuse_requests(SYS_fcntl, kFcntls);
     std::vector<std::uint32_t> refused(std::begin(kNever), std::end(kNever));
     if (peers == Peers::kNone) refused.insert(refused.end(), std::begin(kWithPeers), std::end(kWithPeers));
     std::ranges::sort(refused);
@@ -151,6 +172,13 @@ class Filter {
   void when(std::uint32_t value, std::uint32_t action) {
     add(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
     answer(action);
+  }
+  // A call whose second argument says what is wanted. The kernel reads its lower half only.
+  void refuse_requests(std::uint32_t number, std::span<const std::uint32_t> requests) {
+    add(BPF_JMP | BPF_JEQ | BPF_K, number, 0, static_cast<std::uint8_t>(2 * requests.size() + 2));
+    load(offsetof(seccomp_data, args[1]));
+    for (const std::uint32_t request : requests) when(request, kRefuse);
+    answer(SECCOMP_RET_ALLOW);
   }
   // A tree, not a list: the kernel tries every call number once when it takes the filter.
   void search(std::span<const std::uint32_t> refused) {

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "commands.h"
+#include "formatted.h"
 
 namespace kvrm::cli {
 namespace {
@@ -63,6 +64,10 @@ int write_all(int descriptor, std::string_view bytes) {
   return 0;
 }
 
+std::string format_arguments(fmt::string_view format, fmt::format_args arguments) {
+  return fmt::vformat(format, arguments);
+}
+
 void say_text(std::string_view text) { (void)write_all(STDERR_FILENO, text); }
 
 bool print_text(std::string_view text) {
@@ -92,7 +97,7 @@ Result<std::string> read_all(int descriptor, std::uint64_t most, const std::stri
     if (n < 0) return system_error(name, errno);
     if (n == 0) return bytes;
     bytes.append(part.data(), static_cast<std::size_t>(n));
-    if (bytes.size() > most) return Error{fmt::format("{}: more than {} MiB", name, most >> 20)};
+    if (bytes.size() > most) return Error{formatted("{}: more than {} MiB", name, most >> 20)};
   }
 }
 

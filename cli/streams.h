@@ -2,13 +2,12 @@
 // What it writes to stdout is a result: where it cannot be written, kvrm fails.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "formatted.h"
 #include "kvrm/result.h"
 
 namespace kvrm::cli {
@@ -29,14 +28,14 @@ int write_all(int descriptor, std::string_view bytes);
 void say_text(std::string_view text);
 template <class... Arguments>
 void say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  say_text(fmt::format(format, std::forward<Arguments>(arguments)...));
+  say_text(formatted(format, std::forward<Arguments>(arguments)...));
 }
 
 // To stdout, through a buffer. Once something could not be written, nothing is: false.
 bool print_text(std::string_view text);
 template <class... Arguments>
 void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  print_text(fmt::format(format, std::forward<Arguments>(arguments)...));
+  print_text(formatted(format, std::forward<Arguments>(arguments)...));
 }
 bool flush_output();
 // At the very end: writes out what is left. The exit status, which is `status` unless stdout failed: then 125 and a

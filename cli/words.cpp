@@ -14,7 +14,7 @@ Result<std::vector<Word>> split_words(const std::string& line) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
     if (c == '\\' && quote != '\'') {
-      if (++i == line.size()) return Error{"nothing behind the backslash at the end"};
+      if (++i == line.size()) return Error{"nothing follows the backslash at the end"};
       take(line[i]);
       words.back().quoted = true;
     } else if (quote != 0) {

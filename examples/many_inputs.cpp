@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   const auto ran = fleet->run_jobs(program, jobs, [](kvrm::JobResult&& result) {
     std::printf("%llu: %s %d, %llu instructions, %zu bytes of output\n", static_cast<unsigned long long>(result.index),
                 kvrm::to_string(result.stop.reason), result.stop.exit_status,
-                static_cast<unsigned long long>(result.instructions), result.output.size());
+                static_cast<unsigned long long>(result.stop.instructions), result.output.size());
   });
   if (!ran) return std::fprintf(stderr, "%s\n", ran.error().message.c_str()), 1;
 }

@@ -19,9 +19,9 @@ const std::uint32_t kCountdown[] = {
     0xd4000041,  // svc  #2
 };
 
-bool serve(kvrm::Machine& machine, unsigned lane, std::uint32_t service) {
+bool serve(kvrm::Lane lane, std::uint32_t service) {
   if (service != 1) return false;  // stops the run
-  std::printf("the guest says %" PRIu64 "\n", machine.x(0, lane));
+  std::printf("the guest says %" PRIu64 "\n", lane.x(0));
   return true;
 }
 

@@ -1,18 +1,20 @@
 #!/bin/sh
 # Installs by package name what is missing on a Debian or Ubuntu machine, as root or with sudo.
 #
-#   tools/setup.sh build|test|bench
+#   tools/setup.sh build|test|bench|package
 set -eu
 
 build="cmake ninja-build clang-19 llvm-19-dev libzstd-dev zlib1g-dev python3 libfmt-dev libcli11-dev nlohmann-json3-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross make"
 test="$build g++ g++-aarch64-linux-gnu libclang-rt-19-dev clang-format-19 libgtest-dev qemu-user gcc-12-source dpkg libopenmpi-dev openmpi-bin python3-dev python3-venv"
+package="$build dpkg-dev file python3-dev python3-venv mmdebstrap"
 bench="$build gcc g++-aarch64-linux-gnu qemu-user dpkg"
 
 case "${1:-}" in
   build) wanted=$build ;;
   test) wanted=$test ;;
   bench) wanted=$bench ;;
-  *) echo "setup.sh: say what for: build, test or bench" >&2; exit 2 ;;
+  package) wanted=$package ;;
+  *) echo "setup.sh: say what for: build, test, bench or package" >&2; exit 2 ;;
 esac
 
 missing=""

@@ -44,7 +44,8 @@ def main():
     for path in arguments.weights:
         network = load(path)
         everything[path.stem] = [{"word": word, "logits": logits(network, word)} for word in words]
-    lines = [f' "{name}": [\n' + ",\n".join(f"  {json.dumps(s)}" for s in samples) + "\n ]" for name, samples in everything.items()]
+    listed = {name: ",\n".join(f"  {json.dumps(sample)}" for sample in samples) for name, samples in everything.items()}
+    lines = [f' "{name}": [\n{samples}\n ]' for name, samples in listed.items()]
     arguments.out.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 

@@ -5,8 +5,8 @@
     train_dispatch.py --network small --table build/generated/isa/a64.json --out models/dispatch-small.npy
 
 There is no validation set: the 2^20 inputs are all there are, and the embedding network is done when it is right about
-every one of them by a margin. `kvrm models verify dispatch` proves that again with the machine's own inference. The small
-network sees the top byte only and cannot be right everywhere; it gets as close as it can.
+every one of them by a margin. `kvrm models verify dispatch` proves that again with the machine's own inference. The
+small network sees the top byte only and cannot be right everywhere; it gets as close as it can.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def gaps(logits, classes):
 
 
 class EmbeddingTrainer:
-    """Top bytes where classes meet are what is hard; the others cost one small batch a step."""
+    """Top bytes with several classes are what is hard; the others cost one small batch a step."""
 
     def __init__(self, routing, seed):
         torch.manual_seed(seed)

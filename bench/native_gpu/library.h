@@ -27,7 +27,7 @@ static inline void* malloc(size_t bytes) {
 }
 
 static inline unsigned long strtoul(const char* text, char** end, int base) {
-  if (end || (base != 0 && base != 10)) exit(1);  // nobody asks for it
+  if (end || (base != 0 && base != 10)) exit(1);  // no caller asks for it
   unsigned long number = 0;
   while (*text >= '0' && *text <= '9') number = number * 10 + (unsigned long)(*text++ - '0');
   return number;

@@ -1,4 +1,4 @@
-// What the shared library shows.
+// Marks what the shared library exports.
 #pragma once
 
 #define KVRM_API __attribute__((visibility("default")))

@@ -12,19 +12,19 @@ namespace kvrm {
 
 class KVRM_API Fleet {
  public:
-  // A machine with these options for every ordinal. The same device may be named more than once. On the CPU device the
-  // host's threads are shared out among them.
+  // One machine with these options per ordinal. An ordinal may occur more than once. On the CPU device the machines
+  // divide the host's threads.
   static Result<Fleet> create(const Options& options, const std::vector<unsigned>& ordinals = {0});
 
-  // As Machine::run_jobs: each machine takes a share of the jobs, and another when it is done with it.
+  // As Machine::run_jobs: each machine takes a share of the jobs, then the next share.
   Result<void> run_jobs(const Program& program, std::span<const Job> jobs, const JobCallback& done,
                         const JobLimits& limits = {});
-  // Ends run_jobs(), now and for good. May be called from another thread or a signal handler.
+  // Ends run_jobs(), permanently. May be called from another thread or a signal handler.
   void cancel();
   bool cancelled() const { return *cancelled_; }
 
-  Progress poll() const;  // the machines' together; at any time, from any thread
-  Statistics statistics() const;  // likewise, when nothing runs; seconds are of run_jobs() as a whole
+  Progress poll() const;  // the sum of all machines; at any time, from any thread
+  Statistics statistics() const;  // the sum, while nothing runs; seconds are those of run_jobs() as a whole
   std::size_t machines() const { return machines_.size(); }
 
  private:

@@ -1,7 +1,8 @@
-// A program's file, opened and read once. Whatever its name comes to mean later, runs that are given it start these
-// bytes, and a guest that opens /proc/self/exe gets the file they came from.
+// The ELF file of a program, opened and read once, or an ELF image from memory. Runs that use it start these bytes,
+// even if the name on disk is reused later, and a guest that opens /proc/self/exe gets the same bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,15 +16,17 @@ namespace kvrm {
 
 class KVRM_API ProgramFile {
  public:
-  // Holds one host descriptor for as long as it lives. Anything but a regular file is an error.
+  // Holds one host descriptor as long as it lives. Anything but a regular file is an error.
   static Result<ProgramFilePointer> open(const std::string& path);
+  // Copies the bytes. `name` is the path that the program sees as its own.
+  static Result<ProgramFilePointer> from_bytes(std::span<const std::byte> elf, std::string name);
   ~ProgramFile();
   ProgramFile(const ProgramFile&) = delete;
   ProgramFile& operator=(const ProgramFile&) = delete;
 
-  const std::string& path() const;  // as it was given
+  const std::string& path() const;  // as given
   std::span<const std::uint8_t> bytes() const;
-  int descriptor() const;  // of the file the bytes came from, to ask about it
+  int descriptor() const;  // of the file the bytes came from
 
   struct Parts;
   const Parts& parts() const { return *parts_; }

@@ -23,12 +23,12 @@ namespace kvrm::python {
 
 namespace nb = nanobind;
 
-// kvrm.Error in Python, with the library's own line.
+// Becomes kvrm.Error in Python, with the library's message.
 struct LibraryError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The library spells options as name=value; Python's way is name='value'.
+// The library writes options as name=value; Python writes name='value'.
 std::string in_python(const std::string& message);
 
 template <class T>
@@ -69,7 +69,7 @@ inline std::string path_of(nb::handle path) {
   return nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
 }
 
-// A NumPy array of the values, which nobody writes to: assigning to an element of a copy would be lost.
+// A read-only NumPy array of the values: an assignment to an element of a copy would be lost.
 template <class T>
 nb::object read_only_copy(std::vector<T> values, std::initializer_list<std::size_t> shape) {
   auto kept = std::make_unique<std::vector<T>>(std::move(values));
@@ -78,7 +78,7 @@ nb::object read_only_copy(std::vector<T> values, std::initializer_list<std::size
   return nb::cast(nb::ndarray<nb::numpy, const T>(data, shape, owner));
 }
 
-// A NumPy array of bytes or numbers that live elsewhere; the array keeps their owner.
+// A NumPy array of bytes or numbers that another object owns; the array keeps the owner alive.
 template <class T>
 nb::object view_of(T* data, std::initializer_list<std::size_t> shape, std::shared_ptr<const void> owner) {
   auto kept = std::make_unique<std::shared_ptr<const void>>(std::move(owner));
@@ -98,7 +98,7 @@ inline std::uint64_t limit_of(std::optional<std::uint64_t> limit) { return limit
 // "rwx" and parts of it; "" for no access.
 std::uint32_t protection_of(const std::string& letters);
 
-// What the names of the options mean; anything else is a ValueError that lists them.
+// The values of named options; another name is a ValueError that lists the valid ones.
 Device device_named(const std::string& name);
 Engine engine_named(const std::string& name);
 Dispatch dispatch_named(const std::string& name);
@@ -107,8 +107,22 @@ Clock clock_named(const std::string& name);
 // None, Weights, the path of a file, or numbers.
 WeightsPointer weights_from(nb::handle from);
 
+// The keyword arguments of Machine and Fleet, and their part of the signatures.
+Options options_from(const nb::kwargs& given);
+#define KVRM_OPTIONS                                                                                             \
+  "device: str = 'auto', engine: str = 'auto', lanes: int = 1, memory: int = 4294967296, "                       \
+  "shared_memory: bool = False, threads: int = 0, ordinal: int = 0, spread_jobs: bool = False, "                 \
+  "jit_threshold: int | None = None, jit_budget: float | None = None, dispatch: str = 'table', "                 \
+  "weights: Weights | str | os.PathLike[str] | numpy.typing.ArrayLike | None = None, unverified: bool = False, " \
+  "dispatch_every: bool = False"
+
+// The facts of a stop in one line.
+std::string facts_of(const Stop& stop);
+
 // The parts of the module.
 void bind_values(nb::module_& module);
+void bind_jobs(nb::module_& module);
+void bind_fleet(nb::module_& module);
 void bind_models(nb::module_& module);
 void bind_machine(nb::module_& module);
 

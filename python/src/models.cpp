@@ -9,7 +9,7 @@
 namespace kvrm::python {
 namespace {
 
-// nanobind hands out pointers to what it owns; weights are never changed.
+// nanobind holds pointers to non-const objects; nothing changes weights.
 using Held = std::shared_ptr<Weights>;
 Held held(const WeightsPointer& weights) { return std::const_pointer_cast<Weights>(weights); }
 
@@ -21,7 +21,7 @@ Held make(const nb::object& numbers) {
 }
 
 nb::object values_of(const Held& weights) {
-  const Weights& constant = *weights;  // so that nobody writes to them: others may share them
+  const Weights& constant = *weights;  // read-only: other objects may share them
   return view_of(constant.values.data(), {constant.values.size()}, weights);
 }
 
@@ -85,9 +85,9 @@ void bind_models(nb::module_& module) {
       .def_ro("source", &Weights::source, "The file, 'built in' or 'memory'.")
       .def_prop_ro(
           "model", [](const Weights& w) { return w.layout->name; }, "dispatch-embedding and so on.")
-      .def_ro("features", &Weights::features, "Version of what the network sees.")
+      .def_ro("features", &Weights::features, "Version of the network's input.")
       .def_ro("checksum", &Weights::checksum)
-      .def_ro("described", &Weights::described, "A description stood beside the file.")
+      .def_ro("described", &Weights::described, "A description was beside the file.")
       .def_ro("training_command", &Weights::training_command)
       .def_ro("metrics", &Weights::metrics, "Of the training, as JSON.")
       .def_prop_ro("verified", &Weights::verified, "A passed verification of exactly these weights is on record.")
@@ -104,7 +104,7 @@ void bind_models(nb::module_& module) {
       "Weights from a .npy file, with the description beside it if there is one.");
   module.def("make_weights", &make, nb::arg("values"),
              nb::sig("def make_weights(values: numpy.typing.ArrayLike) -> Weights"),
-             "Weights from numbers; the model is known by how many there are.");
+             "Weights from numbers; their count determines the model.");
   module.def(
       "built_in_weights", [](const std::string& model) { return held(unwrap(built_in_weights(model))); },
       nb::arg("model") = "dispatch-embedding", "Weights that come with the package.");
@@ -113,7 +113,7 @@ void bind_models(nb::module_& module) {
              nb::arg("threads") = 0, nb::arg("ordinal") = 0,
              nb::sig("def verify_dispatch(weights: Weights, device: str = 'cpu', exhaustive: bool = False, "
                      "threads: int = 0, ordinal: int = 0) -> dict[str, typing.Any]"),
-             "Asks a dispatch network about every 32-bit word and compares with the table.");
+             "Compares a dispatch network with the table on every 32-bit word.");
 }
 
 }  // namespace kvrm::python

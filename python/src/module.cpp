@@ -1,4 +1,4 @@
-// The extension behind the package kvrm.
+// The extension module of the package kvrm.
 #include "convert.h"
 
 #include <nanobind/stl/string_view.h>
@@ -62,8 +62,10 @@ NB_MODULE(_kvrm, module) {
   module.doc() = "An exact ARM64 machine.";
   nb::exception<LibraryError>(module, "Error", PyExc_RuntimeError);
   bind_values(module);
+  bind_jobs(module);
   bind_models(module);
   bind_machine(module);
+  bind_fleet(module);
   module.def("disassemble", &kvrm::disassemble, nb::arg("word"), nb::arg("address") = 0,
              "The text of one instruction word; '.inst 0x...' if it is none.");
   module.def(

@@ -1,4 +1,4 @@
-// What a machine reports, as Python objects that print themselves.
+// Reports of a machine, as Python objects with a repr.
 #include "convert.h"
 
 #include <nanobind/stl/optional.h>
@@ -25,18 +25,7 @@ const char* fault_name(FaultKind kind) {
   return "unknown";
 }
 
-std::string facts(const Stop& stop) {
-  std::string text = to_string(stop.reason);
-  if (stop.reason == StopReason::kExit) text += ", status " + std::to_string(stop.exit_status);
-  if (stop.reason == StopReason::kSignal) text += " " + std::to_string(stop.signal);
-  if (stop.reason == StopReason::kFault)
-    text += std::string(" (") + fault_name(stop.fault) + ") at " + hex(stop.address);
-  text += ", pc " + hex(stop.pc) + ", " + std::to_string(stop.instructions) + " instructions";
-  if (!stop.message.empty()) text += ": " + stop.message;
-  return text;
-}
-
-std::string describe(const Stop& stop) { return "<kvrm.Stop " + facts(stop) + ">"; }
+std::string describe(const Stop& stop) { return "<kvrm.Stop " + facts_of(stop) + ">"; }
 
 std::string describe(const Batch& batch) {
   return "<kvrm.Batch " + std::to_string(batch.number) + ": " + to_string(batch.signal) + ", lane " +
@@ -45,7 +34,7 @@ std::string describe(const Batch& batch) {
 }
 
 std::string describe(const Progress& progress) {
-  return std::string("<kvrm.Progress ") + (progress.running ? "running, " : "at rest, ") +
+  return std::string("<kvrm.Progress ") + (progress.running ? "running, " : "stopped, ") +
          std::to_string(progress.instructions) + " instructions, " + std::to_string(progress.lanes_alive) +
          " lanes alive>";
 }
@@ -74,16 +63,6 @@ std::string describe(const Statistics& statistics) {
   std::snprintf(seconds, sizeof seconds, "%.3f", statistics.seconds);
   return "<kvrm.Statistics " + std::to_string(statistics.instructions) + " instructions in " + seconds + " s on " +
          statistics.device + ", " + statistics.engine + ">";
-}
-
-std::string describe(const JobResult& result) {
-  const std::string name = "<kvrm.JobResult " + std::to_string(result.index) + ": ";
-  if (!result.error.empty()) return name + result.error + ">";
-  const auto size = [](const std::string& bytes, bool cut) {
-    return std::to_string(bytes.size()) + (cut ? " bytes (cut) of " : " bytes of ");
-  };
-  return name + facts(result.stop) + ", " + size(result.output, result.output_cut) + "output, " +
-         size(result.errors, result.errors_cut) + "errors>";
 }
 
 nb::object confusion_of(const DispatchStatistics& statistics) {
@@ -167,7 +146,7 @@ void bind_registers(nb::module_& module) {
       #name, [](const Registers& r) { return r.name; },                       \
       [](Registers& r, const nb::object& value) { r.name = word_of(value); }, \
       nb::for_setter(nb::sig("def " #name "(self, value: int, /) -> None")), what)
-  nb::class_<Registers> type(module, "Registers", "All registers of one lane, in one piece; a copy.");
+  nb::class_<Registers> type(module, "Registers", "A copy of all registers of one lane.");
   type.def(nb::init<>())
       .def_prop_rw(
           "x", [](const Registers& r) { return read_only_copy<std::uint64_t>({r.x, r.x + 31}, {31}); },
@@ -218,22 +197,23 @@ void bind_statistics(nb::module_& module) {
           "as_dict", [](const DispatchStatistics& s) { return as_dict(s); },
           nb::sig("def as_dict(self) -> dict[str, typing.Any]"), "All of it, ready for json.dumps.");
   bind_repr(dispatch);
-  nb::class_<Statistics> type(module, "Statistics", "What a machine has done since it was made.");
+  nb::class_<Statistics> type(module, "Statistics", "What a machine has done since it was created.");
   type.def_ro("instructions", &Statistics::instructions)
-      .def_ro("shared_instructions", &Statistics::shared_instructions, "Of them, those that ran once for several jobs.")
+      .def_ro("shared_instructions", &Statistics::shared_instructions,
+              "Of these, instructions that ran once for several jobs.")
       .def_ro("seconds", &Statistics::seconds, "Spent running.")
       .def_ro("system_calls", &Statistics::system_calls)
       .def_ro("in_kernel_calls", &Statistics::in_kernel_calls)
       .def_ro("mailbox_calls", &Statistics::mailbox_calls)
-      .def_ro("launches", &Statistics::launches, "Calls of the device that ran the program.")
+      .def_ro("launches", &Statistics::launches, "Launches of the device.")
       .def_ro("launches_reason", &Statistics::launches_reason, "Why there may be more than one for a run, or empty.")
       .def_ro("jobs", &Statistics::jobs)
       .def_ro("decoded_words", &Statistics::decoded_words)
       .def_ro("code_invalidations", &Statistics::code_invalidations)
       .def_ro("regions", &Statistics::regions, "Translated.")
-      .def_ro("cached_regions", &Statistics::cached_regions, "Of them, those from the cache on disk.")
+      .def_ro("cached_regions", &Statistics::cached_regions, "Of these, regions from the cache on disk.")
       .def_ro("region_words", &Statistics::region_words, "Guest words in them, with repetitions.")
-      .def_ro("translation_seconds", &Statistics::translation_seconds, "Spent making them.")
+      .def_ro("translation_seconds", &Statistics::translation_seconds, "Spent translating them.")
       .def_ro("link_seconds", &Statistics::link_seconds, "Of these, linking.")
       .def_prop_ro("tiers", &tiers_of, nb::sig("def tiers(self, /) -> dict[str, dict[str, typing.Any]]"),
                    "How code ran, by tier: interp, regions. Instructions and seconds are estimated from samples.")
@@ -247,51 +227,24 @@ void bind_statistics(nb::module_& module) {
   bind_repr(type);
 }
 
-nb::bytes input_of(const Job& job) { return bytes_of(job.input ? *job.input : std::string()); }
-nb::bytes output_of(const JobResult& result) { return bytes_of(result.output); }
-nb::bytes errors_of(const JobResult& result) { return bytes_of(result.errors); }
-
-void bind_jobs(nb::module_& module) {
-  nb::class_<Job>(module, "Job", "One input of a batch: arguments, stdin, and perhaps a program of its own.")
-      .def(
-          "__init__",
-          [](Job* job, const nb::object& args, const nb::object& input, const nb::object& program) {
-            Job made;
-            made.args = strings_of("args", args);
-            if (!input.is_none()) made.input = std::make_shared<const std::string>(BytesOf(input).text());
-            if (!program.is_none()) made.program = path_of(program);
-            new (job) Job(std::move(made));
-          },
-          nb::arg("args") = nb::make_tuple(), nb::arg("input") = nb::none(), nb::arg("program") = nb::none(),
-          nb::sig("def __init__(self, args: collections.abc.Sequence[str] = (), input: bytes | None = None, "
-                  "program: str | os.PathLike[str] | None = None) -> None"))
-      .def_ro("args", &Job::args)
-      .def_prop_ro("input", &input_of, "All of its stdin.")
-      .def_prop_ro("stdin", &input_of, "Another name of input.")
-      .def_ro("program", &Job::program, "Empty: the batch's.");
-  nb::class_<JobResult> type(module, "JobResult", "How one job ended and what it wrote.");
-  type.def_ro("index", &JobResult::index, "Its place among the jobs.")
-      .def_ro("stop", &JobResult::stop)
-      .def_ro("instructions", &JobResult::instructions)
-      .def_prop_ro("output", &output_of, "What it wrote to stdout.")
-      .def_prop_ro("errors", &errors_of, "What it wrote to stderr.")
-      .def_prop_ro("stdout", &output_of, "Another name of output.")
-      .def_prop_ro("stderr", &errors_of, "Another name of errors.")
-      .def_ro("output_cut", &JobResult::output_cut)
-      .def_ro("errors_cut", &JobResult::errors_cut)
-      .def_ro("registers", &JobResult::registers)
-      .def_ro("dispatch", &JobResult::dispatch)
-      .def_ro("error", &JobResult::error, "Why it could not be started; empty if it was.");
-  bind_repr(type);
-}
-
 }  // namespace
+
+std::string facts_of(const Stop& stop) {
+  std::string text = to_string(stop.reason);
+  if (stop.reason == StopReason::kExit) text += ", status " + std::to_string(stop.exit_status);
+  if (stop.reason == StopReason::kSignal) text += " " + std::to_string(stop.signal);
+  if (stop.reason == StopReason::kFault)
+    text += std::string(" (") + fault_name(stop.fault) + ") at " + hex(stop.address);
+  text += ", pc " + hex(stop.pc) + ", " + std::to_string(stop.instructions) + " instructions";
+  if (!stop.message.empty()) text += ": " + stop.message;
+  return text;
+}
 
 void bind_values(nb::module_& module) {
   nb::class_<Stop> stop(module, "Stop", "Why a lane stopped, and where.");
   stop.def_prop_ro(
           "reason", [](const Stop& s) { return to_string(s.reason); },
-          "exit, halt, breakpoint, budget, fault, undefined, signal, system call, cancelled or device.")
+          "exit, halt, breakpoint, budget, fault, undefined, signal, system call, cancelled, timeout or device.")
       .def_ro("exit_status", &Stop::exit_status)
       .def_ro("signal", &Stop::signal)
       .def_prop_ro(
@@ -303,7 +256,7 @@ void bind_values(nb::module_& module) {
       .def_ro("instructions", &Stop::instructions, "Retired by this run of the lane.")
       .def_ro("message", &Stop::message);
   bind_repr(stop);
-  nb::class_<Batch> batch(module, "Batch", "Where a run in batches stands.");
+  nb::class_<Batch> batch(module, "Batch", "The state of a run in batches.");
   batch.def_ro("number", &Batch::number, "From 1.")
       .def_prop_ro(
           "signal", [](const Batch& b) { return to_string(b.signal); },
@@ -314,15 +267,14 @@ void bind_values(nb::module_& module) {
       .def_ro("lanes_alive", &Batch::lanes_alive)
       .def_ro("seconds", &Batch::seconds);
   bind_repr(batch);
-  nb::class_<Progress> progress(module, "Progress", "How far a machine has come.");
+  nb::class_<Progress> progress(module, "Progress", "The progress of a machine.");
   progress.def_ro("running", &Progress::running)
-      .def_ro("instructions", &Progress::instructions, "Of all lanes since the machine was made.")
+      .def_ro("instructions", &Progress::instructions, "Of all lanes since the machine was created.")
       .def_ro("lanes_alive", &Progress::lanes_alive)
       .def_ro("jobs_done", &Progress::jobs_done);
   bind_repr(progress);
   bind_registers(module);
   bind_statistics(module);
-  bind_jobs(module);
 }
 
 }  // namespace kvrm::python

@@ -22,7 +22,7 @@ constexpr u64 reported_address(u64 address) { return address >> 55 & 1 ? address
 enum class Trap : u32 {
   kNone = 0,
   kUndefined,    // the word is not an instruction here
-  kSystemCall,   // SVC: retired, pc is already behind it
+  kSystemCall,   // SVC: retired, pc is already after it
   kBreakpoint,   // BRK, cpu.fault_address holds the immediate
   kHalt,         // HLT, cpu.fault_address holds the immediate
   kUnmapped,     // no page at cpu.fault_address
@@ -30,10 +30,10 @@ enum class Trap : u32 {
   kAlignment,    // an access that must be aligned is not
   kPcAlignment,  // a fetch from an address that is no multiple of four
   kOutOfMemory,  // the guest's memory limit is reached at cpu.fault_address
-  // Between a driver and a memory policy that knows only part of the memory.
-  kNotRecent,  // the page at cpu.fault_address is not known: find it and try again
-  kNotHere,    // the instruction must be run with the whole of the memory
-  kNotTogether,  // another lane has to do something first: try again
+  // Between a driver and a memory policy that accesses the pages of a TLB only.
+  kTlbMiss,  // the page at cpu.fault_address is not in the TLB: refill and try again
+  kFallback,    // the instruction must be run with the whole of the memory
+  kDiverged,  // another lane has to refill its TLB first: try again
 };
 
 enum class Access : u32 { kRead = 1, kWrite = 2, kExecute = 4 };
@@ -61,8 +61,8 @@ struct BasicCpu {
   u64 clock_ns;
 };
 
-// The state in one piece. A driver for which the vector registers are too large to keep beside the rest says so before
-// it includes anything: KVRM_VECTORS_ELSEWHERE makes `q` a pointer to them, with the same use.
+// The state in one piece. A driver that keeps the vector registers apart from the rest defines KVRM_VECTORS_ELSEWHERE
+// before it includes anything: `q` is a pointer to them then, with the same use.
 using WholeCpu = BasicCpu<U128[32]>;
 #ifdef KVRM_VECTORS_ELSEWHERE
 using Cpu = BasicCpu<U128*>;
@@ -91,7 +91,7 @@ KVRM_INLINE void copy_rest(const From& from, To& to) {
   to.exclusive_value.hi = from.exclusive_value.hi;
   to.clock_ns = from.clock_ns;
 }
-// The whole state, the vector registers included wherever they are.
+// The whole state, including the vector registers of either shape.
 template <class From, class To>
 inline void copy_registers(const From& from, To& to) {
   for (u32 i = 0; i < kGeneralSlots; ++i) to.x[i] = from.x[i];

@@ -31,3 +31,5 @@ struct U128 {
 #define KVRM_COLD __attribute__((noinline, cold))
 #define KVRM_LIKELY(x) __builtin_expect(!!(x), 1)
 #define KVRM_UNLIKELY(x) __builtin_expect(!!(x), 0)
+// Tells the compiler that something holds.
+#define KVRM_ASSUME(condition) ((condition) ? (void)0 : __builtin_unreachable())

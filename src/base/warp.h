@@ -1,17 +1,17 @@
-// What the 32 threads of a warp do together, and who a thread is. For nvptx64 only: on the host it is empty, and tests
-// bring a simulated warp with the same members.
+// Cross-lane operations of a warp's 32 threads, and a thread's indices. For nvptx64 only: on the host it is empty, and
+// tests bring a simulated warp with the same members.
 //
-// Every function with a mask is for exactly the threads of that mask, all of which must come to it. Build with
-// -fconvergent-functions (design.md), or the compiler may move a vote into a branch.
+// Exactly the threads of its mask must call a function that takes one. Build with -fconvergent-functions, or the
+// compiler may move a vote into a branch.
 #pragma once
 
 #include "base/types.h"
 
-// A jump that all threads that come here make, or none. The GPU's compiler cannot see that, and prepares for threads to
-// part and meet again wherever a condition is not a constant.
+// A uniform jump: all threads that get here take it, or none. ptxas cannot see that, and prepares for divergence and
+// reconvergence wherever a condition is not a constant.
 #if defined(__NVPTX__)
-// The jump goes to a place of its own first, kept by an empty asm: clang 19 loses values on the way of an asm goto to a
-// label that others jump to as well.
+// The jump goes to a label of its own first, kept by an empty asm: clang 19 loses values at an asm goto to a label that
+// other jumps share.
 #define KVRM_UNIFORM_GOTO(condition, label)                                        \
   do {                                                                             \
     __label__ taken, not_taken;                                                    \

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "cache/mounts.h"
 #include "cache/own_files.h"
 
 namespace kvrm::cache {
@@ -134,6 +135,8 @@ std::vector<std::string> Folder::trusted() {
   if (const Folder used = of_user(); !used.path().empty()) folders.push_back(used.path().string());
   const char* home = std::getenv("HOME");
   if (home && home[0] == '/') folders.push_back((fs::path(home) / ".cache" / "kvrm").string());
+  for (std::size_t i = 0, own = folders.size(); i < own; ++i)
+    for (std::string& name : names_elsewhere(fs::path(folders[i]))) folders.push_back(std::move(name));
   return folders;
 }
 
@@ -143,7 +146,12 @@ std::string Folder::problem() const {
   return problem.empty() ? problem : path_.string() + " " + problem;
 }
 
-bool Folder::overlaps(const fs::path& other) const { return !path_.empty() && folders_overlap(path_, other); }
+bool Folder::overlaps(const fs::path& other) const {
+  if (path_.empty()) return false;
+  if (folders_overlap(path_, other)) return true;
+  const auto names = names_elsewhere(path_);
+  return std::ranges::any_of(names, [&](const std::string& name) { return folders_overlap(name, other); });
+}
 
 std::optional<std::vector<std::byte>> Folder::find(const std::string& name, std::span<const std::byte> key) const {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;

@@ -2,7 +2,7 @@
 // nothing were there.
 //
 // What is found is run, so the folder and its files must be the user's own: no symbolic links, owned by the effective
-// user, writable by nobody else. All of that is asked of open descriptors, not of names.
+// user, writable by no other user. All of that is asked of open descriptors, not of names.
 #pragma once
 
 #include <chrono>
@@ -34,13 +34,14 @@ class Folder {
   explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
   // $XDG_CACHE_HOME/kvrm or ~/.cache/kvrm.
   static Folder of_user();
-  // Every folder that some run of the user's may take its code from.
+  // Every folder that some run of the user's may take its code from, by all names that mounts give it now.
   static std::vector<std::string> trusted();
 
   const std::filesystem::path& path() const { return path_; }
   // Why the folder is not used, in one line; empty if it is, or is not there yet.
   std::string problem() const;
-  // Whether the folder lies below `other`, or `other` below it: then whoever may write there may write here.
+  // Whether the folder, by any of its names, lies below `other`, or `other` below it: then a guest that may write there
+  // may write here.
   bool overlaps(const std::filesystem::path& other) const;
 
   // The contents of a file that was stored under this name for exactly this key, if the file is whole.

@@ -13,9 +13,9 @@ namespace fs = std::filesystem;
 
 std::string text_of(int error) { return std::generic_category().message(error); }
 
-// Why somebody else has a say in it; empty if nobody has.
+// Why another user could change it; empty if none can.
 std::string foreign(const struct stat& info) {
-  if (info.st_uid != ::geteuid()) return "belongs to somebody else";
+  if (info.st_uid != ::geteuid()) return "belongs to another user";
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "can be written by others (chmod go-w)";
   return {};
 }
@@ -116,7 +116,7 @@ Descriptor make_own_file(const Descriptor& folder, std::string& name) {
 bool folders_overlap(const fs::path& one, const fs::path& other) {
   bool is_one = false, is_other = false;
   Descriptor first = nearest_folder(one, is_one), second = nearest_folder(other, is_other);
-  if (!first || !second) return true;  // nobody knows
+  if (!first || !second) return true;  // cannot be told
   const Identity a = identity_of(first), b = identity_of(second);
   // Two folders that both are to be made could become anything.
   return (is_other && lies_below(std::move(first), b)) || (is_one && lies_below(std::move(second), a));

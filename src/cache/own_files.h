@@ -31,14 +31,14 @@ class Descriptor {
   int number_ = -1;
 };
 
-// The folder, if it is a folder and not a link to one, of the effective user, and nobody else may write there.
+// The folder, if it is a folder and not a link to one, of the effective user, and no other user may write there.
 // Otherwise none, and why; no word if it is not there.
 Descriptor open_own_folder(const std::filesystem::path& path, std::string& problem);
 // Makes it and those above it first, for the user alone.
 Descriptor make_own_folder(const std::filesystem::path& path);
 // A regular file in there, under the same conditions; its size.
 Descriptor open_own_file(const Descriptor& folder, const std::string& name, std::uint64_t& bytes);
-// A new file that nobody else can open: `name` and a random suffix, which is added to it.
+// A new file that no other user can open: `name` and a random suffix, which is added to it.
 Descriptor make_own_file(const Descriptor& folder, std::string& name);
 
 // Whether one of two folders lies below the other, or both are the same. Names do not count, so that links and bind

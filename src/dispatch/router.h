@@ -2,9 +2,9 @@
 // word it decodes. Freestanding: on a GPU the network is asked inside the kernel.
 #pragma once
 
-#include "base/device.h"
+#include "base/atomics.h"
 #include "isa/decode.h"
-#include "neural/dispatch_network.h"
+#include "neural/freestanding/dispatch_network.h"
 
 namespace kvrm::dispatch {
 

@@ -1,4 +1,4 @@
-// How a handler goes on with the next one, or leaves the loop.
+// How a handler continues with the next one, or leaves the loop.
 #pragma once
 
 #include "interpreter/predecode.h"
@@ -6,19 +6,20 @@
 namespace kvrm::interpreter {
 
 #if KVRM_TAIL_CALLS
-#define KVRM_CONTINUE(target, credit) [[clang::musttail]] return (target)->run(cpu, (target), context, (credit))
+#define KVRM_CONTINUE(target, biased_budget) \
+  [[clang::musttail]] return (target)->run(cpu, (target), context, (biased_budget))
 #else
-#define KVRM_CONTINUE(target, credit) \
-  return Next { (target), (credit) }
+#define KVRM_CONTINUE(target, biased_budget) \
+  return Next { (target), (biased_budget) }
 #endif
 
-KVRM_INLINE Next leave(const Entry* entry, Context* context, i64 credit, Trap trap) {
+KVRM_INLINE Next leave(const Entry* entry, Context* context, i64 biased_budget, Trap trap) {
   context->stopped_at = entry;
   context->trap = trap;
-  return {nullptr, credit};
+  return {nullptr, biased_budget};
 }
 
-// The entry for an address, through the recently entered pages.
+// The entry for an address, through the cache of entered pages.
 KVRM_INLINE const Entry* find_entry(Context* context, u64 pc) {
   constexpr u64 kInPage = (kWordsPerPage - 1) * 4;
   const Context::CachedPage& page = context->pages[pc / memory::kPageSize % Context::kCachedPages];

@@ -9,10 +9,10 @@ namespace kvrm::interpreter {
 struct Entry;
 struct Context;
 
-// What a handler returns when it does not simply go on: where to continue, or no entry to leave the loop.
+// What a handler returns when it does not continue by itself: the next entry, or null to leave the loop.
 struct Next {
   const Entry* entry;
-  i64 credit;
+  i64 biased_budget;
 };
 
 // With clang every handler ends in a tail call of the next one, so the host's branch predictor sees one indirect jump
@@ -22,7 +22,7 @@ struct Next {
 #else
 #define KVRM_TAIL_CALLS 0
 #endif
-// The address sanitizer's stack frames are more than clang can do with that convention.
+// clang cannot combine that calling convention with the address sanitizer's stack frames.
 #if KVRM_TAIL_CALLS && defined(__x86_64__)
 #if __has_attribute(preserve_none) && !__has_feature(address_sanitizer)
 #define KVRM_HANDLER __attribute__((preserve_none))
@@ -35,9 +35,9 @@ struct Next {
 #define KVRM_HANDLER_KEEPS_NOTHING 0
 #endif
 
-// credit is how many instructions may still retire, in units that make counting free: credit - address of the entry
-// is sizeof(Entry) times the remaining budget. Straight-line code moves the entry and so pays by itself.
-typedef Next (*Handler)(Cpu* cpu, const Entry* entry, Context* context, i64 credit) KVRM_HANDLER;
+// biased_budget is the instruction budget in units of sizeof(Entry), plus the address of the entry. Moving on to the
+// next entry so uses up one instruction without any work; only branches adjust it.
+typedef Next (*Handler)(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) KVRM_HANDLER;
 
 struct Entry {
   Handler run;
@@ -46,21 +46,21 @@ struct Entry {
 static_assert(sizeof(Entry) == 16);
 
 inline constexpr u32 kWordsPerPage = 1024;
-inline constexpr i64 kCreditPerInstruction = sizeof(Entry);
-// Between two looks at the credit at most one page of straight-line code runs.
-inline constexpr i64 kCheckInterval = (kWordsPerPage + 1) * kCreditPerInstruction;
+inline constexpr i64 kBudgetPerInstruction = sizeof(Entry);
+// Between two checks of the budget at most one page of sequential code runs.
+inline constexpr i64 kCheckInterval = (kWordsPerPage + 1) * kBudgetPerInstruction;
 
 struct DecodedPage {
-  Entry entries[kWordsPerPage + 1];  // the last one leads to the following page
+  Entry entries[kWordsPerPage + 1];  // the last one continues in the following page
 };
 
-// What handlers need beside the registers.
+// What handlers use besides the registers.
 struct Context {
   // The page being run: its guest address and its entries.
   u64 page_address;
   const Entry* entries;
 
-  // Recently entered pages.
+  // A direct-mapped cache of entered pages.
   struct CachedPage {
     u64 address;  // or kNoAddress
     const Entry* entries;
@@ -70,21 +70,21 @@ struct Context {
   static constexpr u32 kCachedPages = 256;
   CachedPage pages[kCachedPages];
 
-  memory::TranslationCache* translations;
+  memory::Tlb* translations;
   memory::AddressSpace* space;
   class PredecodeCache* cache;
 
   // The entry pc of the region that last paused because the budget ended; kNoAddress: not in the last burst.
   u64 paused_region;
 
-  // Time: the virtual clock is clock_base plus the instructions retired, unless the host's clock is asked for.
-  u64 retired_at_credit_zero;  // retired = this - remaining
+  // The virtual clock is clock_base plus the instructions retired, unless the options select the host's clock.
+  u64 retired_at_zero_budget;  // retired = this - remaining
   u64 clock_base;
   bool host_clock;
 
-  // How the loop was left.
+  // Why and where the loop was left.
   Trap trap;
-  bool step_next;  // the next instruction must be run by its own handler, even if a region begins there
+  bool step_next;  // the next instruction must be run by its own handler, even at a region entry
   const Entry* stopped_at;
 
   // A fetch that failed continues here, so that the branch before it retires like any other.
@@ -92,14 +92,17 @@ struct Context {
   Trap fetch_trap;
 };
 
-KVRM_INLINE i64 place(const Entry* entry) { return reinterpret_cast<i64>(entry); }
-KVRM_INLINE const Entry* entry_at(i64 place) { return reinterpret_cast<const Entry*>(place); }
+// The address of the entry itself, to which budgets are biased.
+KVRM_INLINE i64 host_address(const Entry* entry) { return reinterpret_cast<i64>(entry); }
+KVRM_INLINE const Entry* entry_at(i64 address) { return reinterpret_cast<const Entry*>(address); }
 
 // The guest address of an entry of the current page.
 KVRM_INLINE u64 address_of(const Context& context, const Entry* entry) {
-  return context.page_address + static_cast<u64>((place(entry) - place(context.entries)) >> 2);
+  return context.page_address + static_cast<u64>((host_address(entry) - host_address(context.entries)) >> 2);
 }
 
-KVRM_INLINE i64 remaining(const Entry* entry, i64 credit) { return (credit - place(entry)) / kCreditPerInstruction; }
+KVRM_INLINE i64 remaining(const Entry* entry, i64 biased_budget) {
+  return (biased_budget - host_address(entry)) / kBudgetPerInstruction;
+}
 
 }  // namespace kvrm::interpreter

@@ -6,8 +6,8 @@
 namespace kvrm::interpreter {
 namespace {
 
-KVRM_HANDLER Next run_undefined(Cpu*, const Entry* entry, Context* context, i64 credit) {
-  return leave(entry, context, credit, Trap::kUndefined);
+KVRM_HANDLER Next run_undefined(Cpu*, const Entry* entry, Context* context, i64 biased_budget) {
+  return leave(entry, context, biased_budget, Trap::kUndefined);
 }
 
 }  // namespace
@@ -20,27 +20,28 @@ Entry make_entry(isa::Row row, u32 word, u32 index_in_page) {
   return entry;
 }
 
-KVRM_HANDLER Next run_undecoded([[maybe_unused]] Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
+KVRM_HANDLER Next run_undecoded([[maybe_unused]] Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
   const Entry* decoded = context->cache->enter(address_of(*context, entry));
-  credit += place(decoded) - place(entry);
-  KVRM_CONTINUE(decoded, credit);
+  biased_budget += host_address(decoded) - host_address(entry);
+  KVRM_CONTINUE(decoded, biased_budget);
 }
 
-KVRM_HANDLER Next run_page_end([[maybe_unused]] Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
+KVRM_HANDLER Next run_page_end([[maybe_unused]] Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
   const Entry* target = find_entry(context, address_of(*context, entry));
-  credit += place(target) - place(entry);
-  if (KVRM_UNLIKELY(credit - place(target) < kCheckInterval)) return leave(target, context, credit, Trap::kNone);
-  KVRM_CONTINUE(target, credit);
+  biased_budget += host_address(target) - host_address(entry);
+  if (KVRM_UNLIKELY(biased_budget - host_address(target) < kCheckInterval))
+    return leave(target, context, biased_budget, Trap::kNone);
+  KVRM_CONTINUE(target, biased_budget);
 }
 
-KVRM_HANDLER Next run_fetch_fault(Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
+KVRM_HANDLER Next run_fetch_fault(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
   cpu->fault_address = address_of(*context, entry);
   cpu->fault_access = static_cast<u32>(Access::kExecute);
-  return leave(entry, context, credit, context->fetch_trap);
+  return leave(entry, context, biased_budget, context->fetch_trap);
 }
 
-KVRM_HANDLER Next run_pause(Cpu*, const Entry* entry, Context* context, i64 credit) {
-  return leave(entry, context, credit, Trap::kNone);
+KVRM_HANDLER Next run_pause(Cpu*, const Entry* entry, Context* context, i64 biased_budget) {
+  return leave(entry, context, biased_budget, Trap::kNone);
 }
 
 }  // namespace kvrm::interpreter

@@ -6,16 +6,16 @@
 
 namespace kvrm::interpreter {
 
-// The entry for a word of this row at an index of its page: the row's handler, specialised for what the operands are.
+// The entry for a word of this row at an index of its page: the row's handler, specialized for the operands.
 Entry make_entry(isa::Row row, u32 word, u32 index_in_page);
 
 // Decodes its own word first.
-KVRM_HANDLER Next run_undecoded(Cpu* cpu, const Entry* entry, Context* context, i64 credit);
-// Stands behind the last word of a page.
-KVRM_HANDLER Next run_page_end(Cpu* cpu, const Entry* entry, Context* context, i64 credit);
-// Stands for a word that could not be fetched.
-KVRM_HANDLER Next run_fetch_fault(Cpu* cpu, const Entry* entry, Context* context, i64 credit);
+KVRM_HANDLER Next run_undecoded(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget);
+// Follows the last word of a page.
+KVRM_HANDLER Next run_page_end(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget);
+// Replaces a word that could not be fetched.
+KVRM_HANDLER Next run_fetch_fault(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget);
 // Leaves the loop before its entry.
-KVRM_HANDLER Next run_pause(Cpu* cpu, const Entry* entry, Context* context, i64 credit);
+KVRM_HANDLER Next run_pause(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget);
 
 }  // namespace kvrm::interpreter

@@ -11,15 +11,15 @@
 namespace kvrm::interpreter {
 namespace {
 
-// A burst is a few milliseconds: long enough to cost nothing, short enough to notice a cancel.
+// A burst takes a few milliseconds: long enough to cost nothing, short enough to notice a cancel.
 constexpr u64 kBurst = u64{1} << 20;
-constexpr u64 kCommonBurst = u64{1} << 16;  // every access to common memory takes its time
-// Below this the loop might run past the budget before it looks, so the rest is stepped.
-constexpr u64 kShortest = 2 * (kCheckInterval / kCreditPerInstruction);
+constexpr u64 kSharedBurst = u64{1} << 16;  // accesses to shared memory are slow
+// Below this the loop might run past the budget before it checks, so the rest is stepped.
+constexpr u64 kShortest = 2 * (kCheckInterval / kBudgetPerInstruction);
 
-Next enter_loop(Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
-  Next next = entry->run(cpu, entry, context, credit);
-  while (next.entry) next = next.entry->run(cpu, next.entry, context, next.credit);
+Next enter_loop(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
+  Next next = entry->run(cpu, entry, context, biased_budget);
+  while (next.entry) next = next.entry->run(cpu, next.entry, context, next.biased_budget);
   return next;
 }
 
@@ -38,11 +38,11 @@ Interpreter::Interpreter(memory::AddressSpace& space, const Dispatch& dispatch)
   context_->fetch_fault = {&run_fetch_fault, 0};
   cache_ = std::make_unique<PredecodeCache>(space, *context_, dispatch_.router);
   context_->cache = cache_.get();
-  if (!space.is_common()) return;
-  common_ = std::make_unique<memory::TranslationCache>();
-  common_->clear();
-  common_->common = cache_.get();
-  context_->translations = common_.get();
+  if (!space.is_shared()) return;
+  shared_tlb_ = std::make_unique<memory::Tlb>();
+  shared_tlb_->clear();
+  shared_tlb_->shares_memory = cache_.get();
+  context_->translations = shared_tlb_.get();
 }
 
 Interpreter::~Interpreter() = default;
@@ -56,10 +56,10 @@ void Interpreter::use_host_clock(bool host) { context_->host_clock = host; }
 u64 Interpreter::decoded_words() const { return cache_->decoded_words(); }
 u64 Interpreter::code_invalidations() const { return cache_->invalidations(); }
 
-// Everything the handlers keep outside the state goes back into it.
-Interpreter::Burst Interpreter::finish(Cpu& cpu, u64 budget, i64 credit) {
+// Writes what the handlers keep outside the state back into it.
+Interpreter::Burst Interpreter::finish(Cpu& cpu, u64 budget, i64 biased_budget) {
   const Entry* stopped = context_->stopped_at;
-  u64 left = static_cast<u64>(remaining(stopped, credit));
+  u64 left = static_cast<u64>(remaining(stopped, biased_budget));
   if (context_->trap == Trap::kSystemCall) {
     --left;  // SVC retires and has moved pc itself
   } else {
@@ -72,24 +72,24 @@ Interpreter::Burst Interpreter::finish(Cpu& cpu, u64 budget, i64 credit) {
 
 Interpreter::Burst Interpreter::run_burst(Cpu& cpu, u64 budget) {
   const Entry* entry = cache_->enter(cpu.pc);
-  context_->retired_at_credit_zero = retired_ + budget;
-  const i64 credit = place(entry) + static_cast<i64>(budget) * kCreditPerInstruction;
-  const Next next = enter_loop(&cpu, entry, context_.get(), credit);
-  return finish(cpu, budget, next.credit);
+  context_->retired_at_zero_budget = retired_ + budget;
+  const i64 biased_budget = host_address(entry) + static_cast<i64>(budget) * kBudgetPerInstruction;
+  const Next next = enter_loop(&cpu, entry, context_.get(), biased_budget);
+  return finish(cpu, budget, next.biased_budget);
 }
 
-// One instruction, from a copy of its entry that has a pause behind it; any branch sees its credit used up.
+// One instruction, from a copy of its entry that a pause follows; any branch finds the budget used up.
 Interpreter::Burst Interpreter::run_one(Cpu& cpu) {
   const Entry code[2] = {dispatch_.every ? cache_->enter_once(cpu.pc) : cache_->plain_entry(cpu.pc), {&run_pause, 0}};
   context_->entries = code;
   context_->page_address = cpu.pc;
-  context_->retired_at_credit_zero = retired_ + 1;
-  const i64 credit = place(code) + kCreditPerInstruction;
-  const Next next = enter_loop(&cpu, code, context_.get(), credit);
-  return finish(cpu, 1, next.credit);
+  context_->retired_at_zero_budget = retired_ + 1;
+  const i64 biased_budget = host_address(code) + kBudgetPerInstruction;
+  const Next next = enter_loop(&cpu, code, context_.get(), biased_budget);
+  return finish(cpu, 1, next.biased_budget);
 }
 
-// Instruction by instruction, so that the regions' profile learns which way control goes.
+// Instruction by instruction, so that the regions' profile records the control flow.
 Interpreter::Burst Interpreter::run_trace(Cpu& cpu, u64 steps) {
   Burst sum{Trap::kNone, 0};
   for (u64 step = 0; step < steps && sum.trap == Trap::kNone; ++step) {
@@ -111,9 +111,9 @@ Interpreter::Outcome Interpreter::run(Cpu& cpu, u64 budget, const std::atomic<bo
       outcome.cancelled = true;
       break;
     }
-    if (common_) context_->space->look_at_code(*common_);
+    if (shared_tlb_) context_->space->check_code_version(*shared_tlb_);
     const u64 left = budget - outcome.retired;
-    const u64 longest = common_ ? kCommonBurst : kBurst;
+    const u64 longest = shared_tlb_ ? kSharedBurst : kBurst;
     const Regions::Pace pace = regions_ ? regions_->between_bursts(cpu, last_burst_) : Regions::Pace{longest, 0};
     const bool step = left < kShortest || context_->step_next || dispatch_.every;
     context_->step_next = false;

@@ -1,4 +1,4 @@
-// The interpreter engine: runs one lane until something stops it.
+// The interpreter engine: runs one lane until a trap, the budget or a cancel stops it.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace kvrm::interpreter {
 // How words get their class.
 struct Dispatch {
   dispatch::Router router;
-  bool every = false;  // decide again whenever an instruction runs, to measure what deciding costs
+  bool every = false;  // dispatch again whenever an instruction runs, to measure the cost
 };
 
 class PredecodeCache;
@@ -33,7 +33,7 @@ class Interpreter {
     bool cancelled;
   };
   // Runs at most budget instructions. The state is complete and precise whenever this returns, the clock included:
-  // it goes on from the cpu.clock_ns it finds. What retires is added to *progress, every few milliseconds.
+  // it starts from cpu.clock_ns. Adds what retires to *progress, every few milliseconds.
   Outcome run(Cpu& cpu, u64 budget, const std::atomic<bool>& cancel, std::atomic<u64>* progress = nullptr);
 
   void use_host_clock(bool host);
@@ -53,14 +53,14 @@ class Interpreter {
   Burst run_burst(Cpu& cpu, u64 budget);
   Burst run_one(Cpu& cpu);
   Burst run_trace(Cpu& cpu, u64 steps);
-  Burst finish(Cpu& cpu, u64 budget, i64 credit);
+  Burst finish(Cpu& cpu, u64 budget, i64 biased_budget);
 
-  std::unique_ptr<memory::TranslationCache> common_;  // of a lane that shares its memory with others
+  std::unique_ptr<memory::Tlb> shared_tlb_;  // of a lane that shares its memory with others
   const Dispatch dispatch_;
   std::unique_ptr<Context> context_;
   std::unique_ptr<PredecodeCache> cache_;
   Regions* regions_ = nullptr;
-  u64 retired_ = 0;  // by the run() under way
+  u64 retired_ = 0;  // by the current run()
   u64 last_burst_ = 0;  // of it, by the last burst
 };
 

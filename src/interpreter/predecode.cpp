@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "base/device.h"
+#include "base/atomics.h"
 #include "dispatch/router.h"
 #include "interpreter/handlers.h"
 
 namespace kvrm::interpreter {
 namespace {
 
-// Another lane may be writing it.
+// Another lane may be writing the word.
 u32 word_at(const u8* page, u32 index) {
   return sync::load<sync::kRelaxed, sync::kDevice>(reinterpret_cast<const u32*>(page) + index);
 }
@@ -18,17 +18,17 @@ u32 word_at(const u8* page, u32 index) {
 
 PredecodeCache::PredecodeCache(memory::AddressSpace& space, Context& context, const dispatch::Router& router)
     : space_(space), context_(context), router_(router), most_pages_(most_pages(space.account()->limit())) {
-  if (!space_.is_common()) space_.set_code_listener(this);
+  if (!space_.is_shared()) space_.set_code_listener(this);
   code_remapped();
 }
 
 PredecodeCache::~PredecodeCache() {
-  if (!space_.is_common()) space_.set_code_listener(nullptr);
+  if (!space_.is_shared()) space_.set_code_listener(nullptr);
 }
 
-// Decoded code is four times the size of code. It may take a quarter of what the guest may have.
+// Decoded code is four times the size of code. It may take a quarter of the guest's memory limit.
 std::size_t PredecodeCache::most_pages(u64 memory_limit) {
-  return std::clamp<u64>(memory_limit / 4 / sizeof(Known), 32, 1 << 14);
+  return std::clamp<u64>(memory_limit / 4 / sizeof(Page), 32, 1 << 14);
 }
 
 void PredecodeCache::clear(DecodedPage& page) {
@@ -53,25 +53,25 @@ const Entry* PredecodeCache::enter(u64 pc) {
   const memory::AddressSpace::CodePage code = space_.code_page(pc);
   if (code.trap != Trap::kNone) return fetch_fault(pc, code.trap);
 
-  // A guest that runs very many pages starts over. Nobody holds an entry across this call but by its address.
+  // A guest that runs very many pages starts over. Callers hold no entry across this call, only its address.
   if (pages_.size() >= most_pages_) {
     pages_.clear();
     code_remapped();
     if (regions_) regions_->all_forgotten();
   }
-  std::unique_ptr<Known>& known = pages_[code.bytes];
-  if (!known) {
-    known = std::make_unique_for_overwrite<Known>();  // cleared below
-    clear(known->decoded);
-    if (space_.is_common()) known->words.resize(kWordsPerPage);
+  std::unique_ptr<Page>& cached = pages_[code.bytes];
+  if (!cached) {
+    cached = std::make_unique_for_overwrite<Page>();  // cleared below
+    clear(cached->decoded);
+    if (space_.is_shared()) cached->words.resize(kWordsPerPage);
   }
   const u64 address = pc & ~(memory::kPageSize - 1);
   const u32 index = static_cast<u32>(pc % memory::kPageSize / 4);
-  Entry* const entries = known->decoded.entries;
+  Entry* const entries = cached->decoded.entries;
   Entry& entry = entries[index];
   if (entry.run == &run_undecoded) {
     const u32 word = word_at(code.bytes, index);
-    if (!known->words.empty()) known->words[index] = word;
+    if (!cached->words.empty()) cached->words[index] = word;
     const Entry plain = decode(pc, word);
     entry = regions_ ? regions_->entry_for(pc, code.bytes, &entry, plain) : plain;
     ++decoded_words_;
@@ -112,19 +112,19 @@ void PredecodeCache::code_written(const u8* page) {
   if (regions_) regions_->code_written(page);
 }
 
-// Words that are not what was decoded are decoded again when they run.
-void PredecodeCache::code_of_others() {
-  for (auto& [bytes, known] : pages_) {
+// Words that have changed are decoded again when they run.
+void PredecodeCache::other_lane_wrote_code() {
+  for (auto& [bytes, cached] : pages_) {
     bool changed = false;
     for (u32 i = 0; i < kWordsPerPage; ++i) {
-      Entry& entry = known->decoded.entries[i];
-      if (entry.run == &run_undecoded || known->words[i] == word_at(bytes, i)) continue;
+      Entry& entry = cached->decoded.entries[i];
+      if (entry.run == &run_undecoded || cached->words[i] == word_at(bytes, i)) continue;
       entry = {&run_undecoded, 0};
       changed = true;
     }
     invalidations_ += changed;
   }
-  if (regions_) regions_->code_of_others();
+  if (regions_) regions_->other_lane_wrote_code();
 }
 
 void PredecodeCache::code_remapped() {

@@ -1,5 +1,5 @@
-// The predecode cache: decoded pages keyed by physical page. A page whose bytes change is cleared in place, so that
-// code which is just running sees the change at its next instruction.
+// The predecode cache: decoded pages keyed by physical page. A page whose bytes change is cleared where it is, so that
+// running code sees the change at its next instruction.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ class PredecodeCache final : public memory::CodeListener {
   // Makes pc's page current and returns pc's entry, decoded. A fetch that may not happen gives an entry that traps.
   const Entry* enter(u64 pc);
 
-  // pc's entry as its own word's handler, whoever else may run it. pc's page is current.
+  // pc's entry as its own word's handler, even if a region replaces it. pc's page is current.
   Entry plain_entry(u64 pc);
   // The entry for pc, if its page is decoded; else null.
   Entry* find(u64 pc);
@@ -32,18 +32,18 @@ class PredecodeCache final : public memory::CodeListener {
 
   void code_written(const u8* page) override;
   void code_remapped() override;
-  void code_of_others() override;
+  void other_lane_wrote_code() override;
 
-  // A copy of pc's entry; the next time it is decoded again.
+  // A copy of pc's entry, which is decoded again the next time.
   Entry enter_once(u64 pc);
 
   u64 decoded_words() const { return decoded_words_; }
   u64 invalidations() const { return invalidations_; }
 
  private:
-  struct Known {
+  struct Page {
     DecodedPage decoded;
-    std::vector<u32> words;  // as they were decoded, where others may change them
+    std::vector<u32> words;  // as they were decoded, where other lanes may change them
   };
   static std::size_t most_pages(u64 memory_limit);
   static void clear(DecodedPage& page);
@@ -54,7 +54,7 @@ class PredecodeCache final : public memory::CodeListener {
   Context& context_;
   const dispatch::Router& router_;
   const std::size_t most_pages_;
-  std::unordered_map<const u8*, std::unique_ptr<Known>> pages_;
+  std::unordered_map<const u8*, std::unique_ptr<Page>> pages_;
   Regions* regions_ = nullptr;
   u64 decoded_words_ = 0;
   u64 invalidations_ = 0;

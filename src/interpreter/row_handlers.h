@@ -25,51 +25,53 @@ KVRM_INLINE Op operands_of(const Entry* entry) {
 
 // A row that does not branch.
 template <class Op, u32 kVariant>
-KVRM_HANDLER Next run_next(Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
+KVRM_HANDLER Next run_next(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
   Op op = operands_of<Op>(entry);
   Variants<Op>::template fix<kVariant>(op);
   if constexpr (semantics::kUsesPc<Op>) cpu->pc = address_of(*context, entry);
   if constexpr (isa::facts(Op::kRow).routing == isa::Class::kSystem) {
-    cpu->clock_ns = clock_now(*context, remaining(entry, credit));
+    cpu->clock_ns = clock_now(*context, remaining(entry, biased_budget));
   }
   Memory memory{context->translations, context->space};
   const Trap trap = semantics::Meaning<Op>::execute(*cpu, memory, op);
-  if (KVRM_UNLIKELY(trap != Trap::kNone)) return leave(entry, context, credit, trap);
+  if (KVRM_UNLIKELY(trap != Trap::kNone)) return leave(entry, context, biased_budget, trap);
   const Entry* next = entry + 1;
-  KVRM_CONTINUE(next, credit);
+  KVRM_CONTINUE(next, biased_budget);
 }
 
-// A branch to a fixed place in the same page. Its meaning is relative to pc, so only the link register needs to know
-// where pc really is; the distance alone leads to the target's entry.
+// A direct branch within the page. Its meaning is relative to pc, so only BL needs the real pc, for the link register;
+// the offset alone gives the target's entry.
 template <class Op, u32 kVariant>
-KVRM_HANDLER Next run_near_branch(Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
+KVRM_HANDLER Next run_near_branch(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
   Op op = operands_of<Op>(entry);
   Variants<Op>::template fix<kVariant>(op);
   const u64 pc = Op::kRow == isa::Row::BL ? address_of(*context, entry) : 0;
   cpu->pc = pc;
   Memory memory{context->translations, context->space};
   (void)semantics::Meaning<Op>::execute(*cpu, memory, op);
-  const i64 distance = static_cast<i64>(cpu->pc - pc) * (kCreditPerInstruction / 4);
+  const i64 offset = static_cast<i64>(cpu->pc - pc) * (kBudgetPerInstruction / 4);
   const Entry* next = entry + 1;
-  if (distance == kCreditPerInstruction) KVRM_CONTINUE(next, credit);
-  const Entry* target = entry_at(place(entry) + distance);
-  credit += distance - kCreditPerInstruction;
-  if (KVRM_UNLIKELY(credit - place(target) < kCheckInterval)) return leave(target, context, credit, Trap::kNone);
-  KVRM_CONTINUE(target, credit);
+  if (offset == kBudgetPerInstruction) KVRM_CONTINUE(next, biased_budget);
+  const Entry* target = entry_at(host_address(entry) + offset);
+  biased_budget += offset - kBudgetPerInstruction;
+  if (KVRM_UNLIKELY(biased_budget - host_address(target) < kCheckInterval))
+    return leave(target, context, biased_budget, Trap::kNone);
+  KVRM_CONTINUE(target, biased_budget);
 }
 
 // Any other branch.
 template <class Op, u32 kVariant>
-KVRM_HANDLER Next run_far_branch(Cpu* cpu, const Entry* entry, Context* context, i64 credit) {
+KVRM_HANDLER Next run_far_branch(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
   Op op = operands_of<Op>(entry);
   Variants<Op>::template fix<kVariant>(op);
   cpu->pc = address_of(*context, entry);
   Memory memory{context->translations, context->space};
   (void)semantics::Meaning<Op>::execute(*cpu, memory, op);
   const Entry* target = find_entry(context, cpu->pc);
-  credit += place(target) - place(entry) - kCreditPerInstruction;
-  if (KVRM_UNLIKELY(credit - place(target) < kCheckInterval)) return leave(target, context, credit, Trap::kNone);
-  KVRM_CONTINUE(target, credit);
+  biased_budget += host_address(target) - host_address(entry) - kBudgetPerInstruction;
+  if (KVRM_UNLIKELY(biased_budget - host_address(target) < kCheckInterval))
+    return leave(target, context, biased_budget, Trap::kNone);
+  KVRM_CONTINUE(target, biased_budget);
 }
 
 template <class Op, u32 kVariant>

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Reads a64.inc and writes everything that is derived from its rows.
 
-    generate.py --table a64.inc --semantics DIR --out DIR
+    generate.py --table a64.inc --specialize specialize.inc --semantics DIR --out DIR
 
 Written: a64_rows.h (row numbers and facts), a64_operands.h (one operand struct per row),
-a64_decoder.h (the decision trees), a64_implemented.h (the rows that have a meaning in DIR)
+a64_decoder.h (the decision trees), a64_implemented.h (the rows that have a meaning in DIR),
+a64_variants.h and a64_hot_rows.h (the handlers of the CPU and of the GPU, see specialize.inc)
 and a64.json (the same facts for the tests and the coverage page).
 """
 
@@ -18,15 +19,12 @@ import re
 import sys
 
 import routing
-from routing import CLASSES, uncovered
+import specialize
+from routing import CLASSES, TableError, uncovered
 
 REGISTER = re.compile(r"^([RV])([a-z]\d?)(_sp)?$")
 SHARDS = 6
 FLOWS = ["next", "direct", "conditional", "indirect", "call", "return", "trap"]
-
-
-class TableError(Exception):
-    pass
 
 
 class Field:
@@ -53,7 +51,7 @@ class Field:
     def value(self, word):
         return sum(((word >> word_lo) & ((1 << width) - 1)) << lo for lo, word_lo, width in self.slices)
 
-    def place(self, value):
+    def insert(self, value):
         return sum(((value >> lo) & ((1 << width) - 1)) << word_lo for lo, word_lo, width in self.slices)
 
     @property
@@ -170,7 +168,7 @@ def refused_cubes(where, named_slices):
         upper = start + (1 << (free - 1))
         return cubes(mask | bit, bits, free - 1, start) + cubes(mask | bit, bits | bit, free - 1, upper)
 
-    return minimise(cubes(0, 0, len(positions), 0))
+    return minimize(cubes(0, 0, len(positions), 0))
 
 
 def shared_word(a, b):
@@ -180,7 +178,7 @@ def shared_word(a, b):
     return uncovered(a.mask | b.mask, a.bits | b.bits, a.excluded + b.excluded)
 
 
-def minimise(cubes):
+def minimize(cubes):
     """Merges cubes that differ in one bit, until none do."""
     cubes = set(cubes)
     merged = True
@@ -217,7 +215,7 @@ def read_table(path):
         word = shared_word(a, b)
         if word is not None:
             raise TableError(f"{path}: {a.name} and {b.name} overlap: both accept {word:#010x}")
-    for a, b in routing.meeting(rows):
+    for a, b in routing.colliding(rows):
         raise TableError(f"{path}: {a} and {b} have different classes, and the bits of routing.py cannot tell them apart")
     return rows
 
@@ -464,6 +462,7 @@ def write_if_changed(path, text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--table", type=pathlib.Path, required=True)
+    parser.add_argument("--specialize", type=pathlib.Path, required=True)
     parser.add_argument("--semantics", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
@@ -473,6 +472,7 @@ def main():
         strangers = set(implemented) - {row.name for row in rows}
         if strangers:
             raise TableError(f"semantics without a row: {', '.join(sorted(strangers))}")
+        dimensions, hot = specialize.read(arguments.specialize, rows)
     except TableError as error:
         sys.exit(f"generate.py: {error}")
     groups = list(dict.fromkeys(row.group for row in rows))
@@ -484,6 +484,8 @@ def main():
         "a64_operands.h": operands_header(rows),
         "a64_decoder.h": decoder_header(Tree(rows), classes),
         "a64_implemented.h": implemented_header(rows, implemented),
+        "a64_variants.h": specialize.variants_header(rows, dimensions),
+        "a64_hot_rows.h": specialize.hot_rows_header(hot),
         "a64.json": json.dumps(table_json(rows, implemented, classes), indent=1) + "\n",
     }
     for name, text in outputs.items():

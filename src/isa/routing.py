@@ -3,7 +3,7 @@
 A row has a class; a word that is no instruction has one too. The class depends on word[31:24] and on BITS alone, so
 that a network that sees those can be right about every word. generate.py refuses a table where it does not.
 
-Words without a row: a top byte with rows of one class has that class throughout. Where classes meet, the tree below
+Words without a row: a top byte with rows of one class has that class throughout. Where classes share one, the tree below
 asks bits only until the rows that remain agree, and words in between go where it leads them. A top byte without rows
 has the class of its group in the manual's top-level table (word[28:25]).
 """
@@ -11,9 +11,14 @@ has the class of its group in the manual's top-level table (word[28:25]).
 import collections
 import itertools
 
+
+class TableError(Exception):
+    pass
+
+
 CLASSES = ["arithmetic", "logical", "load_store", "branch", "multiply_divide", "extend_shift", "system"]
 
-# The deciding bits beside word[31:24]. Bits 0 to 9 are registers wherever classes meet. Of bits 10 to 23 no other
+# The deciding bits beside word[31:24]. Bits 0 to 9 are registers wherever classes share a top byte. Of bits 10 to 23 no other
 # choice of twelve costs as few exceptions (tests/isa/routing_test.py).
 BITS = (10, 11, 12, 13, 14, 15, 16, 19, 20, 21, 22, 23)
 TOP = 0xFF000000
@@ -49,7 +54,7 @@ def uncovered(mask, bits, cubes):
 
 
 def shadow(row, seen=MASK):
-    """What is left of a row when only the bits in `seen` are looked at: (mask, bits) cubes, exact."""
+    """What is left of a row when only the bits in `seen` count: (mask, bits) cubes, exact."""
     asked = 0
     for mask, _ in row.excluded:
         asked |= mask
@@ -63,7 +68,7 @@ def shadow(row, seen=MASK):
     return cubes
 
 
-def meeting(rows, seen=MASK, class_of=lambda row: row.routing):
+def colliding(rows, seen=MASK, class_of=lambda row: row.routing):
     """Pairs of rows of different classes that the bits in `seen` cannot tell apart."""
     by_byte = collections.defaultdict(list)
     for row in rows:
@@ -120,7 +125,7 @@ class ClassTree:
 
     @staticmethod
     def half(cubes, bit, value):
-        """The cubes where the bit has the value; from there on nobody asks for it."""
+        """The cubes where the bit has the value; from there on it is not asked for."""
         one = 1 << bit
         return frozenset(
             (mask & ~one, bits & ~one, of) for mask, bits, of in cubes if not mask & one or bits >> bit & 1 == value

@@ -10,8 +10,8 @@
 
 #include "base/cpu.h"
 #include "base/types.h"
+#include "linux/freestanding/times.h"
 #include "linux/process.h"
-#include "linux/times.h"
 
 namespace kvrm::linux_abi {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "linux/elf_format.h"
-#include "linux/layout.h"
+#include "linux/freestanding/layout.h"
 
 namespace kvrm::linux_abi {
 namespace {
@@ -126,7 +126,7 @@ std::optional<Error> collect(Program& program, std::span<const u8> bytes, const 
 }
 
 // ET_EXEC programs name their own addresses; they must leave room for what layout.h puts elsewhere.
-std::optional<Error> check_place(const Program& program) {
+std::optional<Error> check_addresses(const Program& program) {
   if (program.position_independent) {
     if (program.high - program.low > kMmapTop - kPieBase - kMaxAlignment)
       return bad("it does not fit into the address space");
@@ -162,7 +162,7 @@ Result<Program> parse(std::shared_ptr<const memory::Image> file) {
     program.image_end = std::max(program.image_end, segment.vaddr + segment.memsz);
   }
   program.high = page_up(program.image_end);
-  if (auto error = check_place(program)) return *error;
+  if (auto error = check_addresses(program)) return *error;
   program.file = std::move(file);
   if (!tails.empty()) program.tails = std::make_shared<memory::Image>(std::span<const u8>(tails));
   return program;

@@ -35,7 +35,7 @@ struct Program {
   u64 alignment = memory::kPageSize;
   std::vector<Piece> pieces;
   std::shared_ptr<const memory::Image> file;
-  // The last file-backed page of each segment with zeros behind the segment's bytes, one page each.
+  // The last file-backed page of each segment with zeros after the segment's bytes, one page each.
   std::shared_ptr<const memory::Image> tails;
 };
 

@@ -46,7 +46,7 @@ i64 wait_until(Kernel& kernel, Cpu& cpu, const OpenFile& file, short events) {
   if (file.flags & kOpenNonblock) return ::poll(&one, 1, 0) > 0 ? 0 : -EAGAIN;
   const bool external = file.kind == OpenFile::Kind::kStream;
   const Wait wait = wait_for(kernel, cpu, {&one, 1}, external, std::nullopt);
-  return wait == Wait::kReady ? 0 : kernel.after_wait(wait, "a pipe nobody else holds");
+  return wait == Wait::kReady ? 0 : kernel.after_wait(wait, "a pipe that no other process holds");
 }
 
 i64 read_once(const OpenFile& file, std::span<u8> to, std::optional<u64> offset) {

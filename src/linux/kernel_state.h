@@ -1,4 +1,4 @@
-// The state behind a process's system calls, and the functions that answer them. Each call's function is
+// The state of a process's system calls, and the functions that answer them. Each call's function is
 // named after it (sys_openat), is declared from its row in syscalls.inc, and lives in the sys_*.cpp file of
 // its topic. What a lane can answer by itself is in the lane_*.h files, and its state in LaneProcess.
 #pragma once
@@ -11,17 +11,17 @@
 
 #include "base/cpu.h"
 #include "base/types.h"
-#include "linux/abi.h"
 #include "linux/clock.h"
 #include "linux/file_table.h"
+#include "linux/freestanding/abi.h"
+#include "linux/freestanding/lane_process.h"
+#include "linux/freestanding/times.h"
 #include "linux/guest_copy.h"
-#include "linux/lane_process.h"
 #include "linux/mapped_files.h"
 #include "linux/process.h"
 #include "linux/sandbox.h"
 #include "linux/segments.h"
 #include "linux/signal_state.h"
-#include "linux/times.h"
 #include "memory/guest_memory.h"
 
 namespace kvrm::linux_abi {
@@ -38,7 +38,7 @@ struct Kernel : LaneProcess {
   Sandbox sandbox;
   FileTable files;
   MappedFiles mapped_files;
-  Segments segments;
+  Segments segments{options.account};
   SignalState signals;
   std::array<Timer, kTimers> timers;
   HostFd cwd;            // only with a root

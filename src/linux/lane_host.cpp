@@ -5,13 +5,13 @@
 
 #include <cerrno>
 
-#include "linux/lane_advice.h"
-#include "linux/lane_identity.h"
-#include "linux/lane_map.h"
-#include "linux/lane_pages.h"
-#include "linux/lane_remap.h"
-#include "linux/lane_system.h"
-#include "linux/lane_time.h"
+#include "linux/freestanding/lane_advice.h"
+#include "linux/freestanding/lane_identity.h"
+#include "linux/freestanding/lane_map.h"
+#include "linux/freestanding/lane_pages.h"
+#include "linux/freestanding/lane_remap.h"
+#include "linux/freestanding/lane_system.h"
+#include "linux/freestanding/lane_time.h"
 
 namespace kvrm::linux_abi {
 
@@ -26,8 +26,8 @@ static_assert(kEafnosupport == EAFNOSUPPORT && kEopnotsupp == EOPNOTSUPP);
 #define KVRM_LANE(number, name)                                     \
   i64 sys_##name(Kernel& kernel, Call& call) {                      \
     ProcessMemory memory(kernel, call);                             \
-    auto common = lane_side(kernel, call, memory);                  \
-    const i64 result = lane::name(common);                          \
+    auto lane_call = lane_side(kernel, call, memory);               \
+    const i64 result = lane::name(lane_call);                       \
     return result == kUsedUp ? kernel.end_out_of_memory() : result; \
   }
 #include "linux/syscalls.inc"

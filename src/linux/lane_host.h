@@ -2,9 +2,9 @@
 #pragma once
 
 #include "linux/clock.h"
+#include "linux/freestanding/lane_context.h"
 #include "linux/kernel_state.h"
-#include "linux/lane_context.h"
-#include "memory/areas.h"
+#include "memory/freestanding/areas.h"
 #include "memory/guest_memory.h"
 
 namespace kvrm::linux_abi {
@@ -34,6 +34,7 @@ class HostMemory {
   u64 find_free(u64 size, u64 floor, u64 limit) {
     return memory_.find_free(size, floor, limit).value_or(memory::kNoRoom);
   }
+  u64 set_page_limit(u64 pages) { return memory_.set_limit(pages * memory::kPageSize) / memory::kPageSize; }
   u32 area_count() { return static_cast<u32>(memory_.areas().size()); }
   memory::Area area(u32 index) { return memory_.areas()[index]; }
   bool next_area(u64 address, memory::Area& area) {
@@ -71,6 +72,7 @@ class ProcessMemory : public HostMemory {
 
  private:
   bool fill(u64 address, u64 size, u64 id, u64 offset);
+  bool fill_segments(u64 address, u64 size);
   bool give_back(u64 address, u64 size);
 
   Kernel& kernel_;

@@ -5,21 +5,21 @@
 namespace kvrm::linux_abi {
 
 u64 MappedFiles::add(const std::shared_ptr<OpenFile>& file, const memory::GuestMemory& memory) {
-  auto place = std::find(files_.begin(), files_.end(), file);
-  if (place == files_.end()) place = std::find(files_.begin(), files_.end(), nullptr);
-  if (place == files_.end()) {
+  auto slot = std::find(files_.begin(), files_.end(), file);
+  if (slot == files_.end()) slot = std::find(files_.begin(), files_.end(), nullptr);
+  if (slot == files_.end()) {
     drop_unmapped(memory);
-    place = std::find(files_.begin(), files_.end(), nullptr);
+    slot = std::find(files_.begin(), files_.end(), nullptr);
   }
-  if (place == files_.end()) {
+  if (slot == files_.end()) {
     if (files_.size() >= kMostFiles) return 0;
-    // Twice as many, so that the map is looked through now and then only.
+    // Twice as many, so that the table is searched rarely.
     const std::size_t before = files_.size();
     files_.resize(std::min<std::size_t>(kMostFiles, 2 * before + 8));
-    place = files_.begin() + std::ptrdiff_t(before);
+    slot = files_.begin() + std::ptrdiff_t(before);
   }
-  *place = file;
-  return u64(place - files_.begin()) + 1;
+  *slot = file;
+  return u64(slot - files_.begin()) + 1;
 }
 
 std::shared_ptr<OpenFile> MappedFiles::find(u64 id) const {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "base/types.h"
-#include "linux/abi.h"
+#include "linux/freestanding/abi.h"
 
 namespace kvrm::linux_abi {
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/types.h"
-#include "linux/abi.h"
+#include "linux/freestanding/abi.h"
 
 namespace kvrm::linux_abi {
 

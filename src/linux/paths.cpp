@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "linux/layout.h"
+#include "linux/freestanding/layout.h"
 #include "linux/open_flags.h"
 
 namespace kvrm::linux_abi {

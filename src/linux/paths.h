@@ -21,7 +21,7 @@ bool names_program(const Kernel& kernel, const std::string& path);
 // is -ENOENT.
 i64 read_path(Kernel& kernel, Call& call, i32 dirfd, u64 pointer, std::string& path);
 
-// For calls that ask: a handle to the file, whoever provides it. 0 or -errno.
+// For calls that ask: a handle to the file, from the sandbox or from the process itself. 0 or -errno.
 i64 find_file(Kernel& kernel, Call& call, const std::string& path, bool follow, HostFd& found);
 
 // The file a newfstatat-like call means: the descriptor itself (AT_EMPTY_PATH and an empty path, then

@@ -10,13 +10,13 @@
 #include <new>
 #include <utility>
 
-#include "linux/dispatch.h"
+#include "linux/freestanding/layout.h"
 #include "linux/host_io.h"
 #include "linux/kernel_state.h"
 #include "linux/lane_host.h"
-#include "linux/layout.h"
 #include "linux/start.h"
 #include "linux/strace.h"
+#include "linux/syscall_table.h"
 
 namespace kvrm::linux_abi {
 namespace {
@@ -35,6 +35,11 @@ void set_default_limits(GuestRlimit (&limits)[kLimits]) {
   limits[kLimitSigpending] = {1024, 1024};
   limits[kLimitMsgqueue] = {819200, 819200};
   limits[kLimitNice] = limits[kLimitRtprio] = {0, 0};
+}
+
+ProcessOptions with_account(ProcessOptions options) {
+  if (!options.account) options.account = std::make_shared<memory::Account>(kUnlimited);
+  return options;
 }
 
 Result<void> open_folders(Kernel& kernel) {
@@ -109,9 +114,8 @@ GuestSiginfo siginfo_for(Trap trap, const Cpu& cpu) {
 
 }  // namespace
 
-Kernel::Kernel(ProcessOptions given) : options(std::move(given)), clock(options.clock) {
+Kernel::Kernel(ProcessOptions given) : options(with_account(std::move(given))), clock(options.clock) {
   random.state = options.seed;
-  if (!options.account) options.account = std::make_shared<memory::Account>(kUnlimited);
   set_default_limits(limits);
 }
 
@@ -242,7 +246,7 @@ Outcome Process::fault(Cpu& cpu, memory::GuestMemory& memory, Trap trap) try {
 }
 
 std::optional<u64> Process::next_deadline_ns(const Cpu* cpu) const {
-  constexpr u64 kHostSlice = 10'000'000;  // instructions between two looks at the host's clock
+  constexpr u64 kHostSlice = 10'000'000;  // instructions between two readings of the host's clock
   const Clock& clock = kernel_->clock;
   if (!clock.is_virtual() && !cpu) return std::nullopt;
   std::optional<u64> first;
@@ -278,6 +282,8 @@ std::optional<GuestStat> Process::standard_stat(u32 fd) const {
 }
 
 const std::string& Process::program_name() const { return kernel_->exe_name; }
+
+memory::Account& Process::account() const { return *kernel_->options.account; }
 
 void Process::set_cancel(const std::atomic<bool>* cancel) { kernel_->options.cancel = cancel; }
 

@@ -78,6 +78,11 @@ bool is_within(const std::string& path, const std::string& folder) {
 int Sandbox::refusal(int fd, bool for_use) const {
   if (!holds_plain_files(file_system_of(fd))) return -EACCES;
   if (!hidden_.empty()) {
+    // A folder may be mounted under another name since.
+    struct stat info{};
+    if (::fstat(fd, &info) != 0) return -errno;
+    const FileId id{info.st_dev, info.st_ino};
+    if (std::find(hidden_ids_.begin(), hidden_ids_.end(), id) != hidden_ids_.end()) return -EACCES;
     const std::string path = link_target(host_name(fd));
     const auto holds = [&](const std::string& folder) { return is_within(path, folder); };
     if (std::any_of(hidden_.begin(), hidden_.end(), holds)) return -EACCES;
@@ -122,7 +127,10 @@ bool Sandbox::hide(const std::string& folder) {
     if (target[0] == '/') here.clear();
     for (std::string& part : parts(target)) left.push_back(std::move(part));
   }
-  if (path_of(here)) hidden_.push_back(here);
+  if (!path_of(here)) return true;
+  hidden_.push_back(here);
+  struct stat info{};
+  if (::lstat(here.c_str(), &info) == 0) hidden_ids_.push_back({info.st_dev, info.st_ino});
   return true;
 }
 
@@ -191,7 +199,7 @@ int Sandbox::lookup(const std::string& path, u64 flags, u64 mode) const {
   how.flags = flags;
   how.mode = mode;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  // EAGAIN: somebody on the host renames folders at this moment; the kernel asks to try again.
+  // EAGAIN: a process on the host renames folders at this moment; the kernel asks to try again.
   for (int attempt = 0; attempt < 32; ++attempt) {
     const long fd = ::syscall(SYS_openat2, root_.get(), path.c_str(), &how, sizeof how);
     if (fd >= 0) return int(fd);
@@ -222,14 +230,12 @@ int Sandbox::open(const std::string& path, int flags, u32 mode, u32 umask) const
       return probe.get();
     }
   }
-  if (hides() && !exists) {
-    if (const int error = create_checked(path)) return error;
-  }
   const u32 wanted = mode & kGuestMode & ~umask;
   // What must not be changed is refused before it is cut off.
   const bool cut_later = hides() && (flags & O_TRUNC) != 0;
-  const u64 how = u64((cut_later ? flags & ~O_TRUNC : flags) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  HostFd fd(lookup(path, how, creates || temporary ? wanted : 0));
+  const int how = (cut_later ? flags & ~O_TRUNC : flags) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  HostFd fd(hides() && creates && !temporary ? open_beside_hidden(path, how, wanted, exists)
+                                             : lookup(path, u64(how), creates || temporary ? wanted : 0));
   if (!fd) return fd.get();
   if (const int error = refusal(fd.get(), true)) return error;
   if (cut_later && ::truncate(host_name(fd.get()).c_str(), 0) != 0) return -errno;
@@ -241,13 +247,23 @@ int Sandbox::open(const std::string& path, int flags, u32 mode, u32 umask) const
   return fd.release();
 }
 
-// Whether a file may be made under this name, which leads to none: 0, or why not. A link that leads nowhere yet could
-// lead to what is hidden.
-int Sandbox::create_checked(const std::string& path) const {
+// With O_CREAT. What is there is opened without it; what is not is made in a folder that was checked, by its name alone
+// and without following that. Otherwise a link that another guest has just put there makes a file in a hidden folder.
+int Sandbox::open_beside_hidden(const std::string& path, int flags, u32 mode, bool& exists) const {
+  if (exists && (flags & O_EXCL) != 0) return -EEXIST;
+  if (exists) {
+    HostFd fd(lookup(path, u64(flags & ~O_CREAT), 0));
+    struct stat info{};
+    if (fd && ::fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode)) return -EISDIR;
+    if (fd || fd.get() != -ENOENT) return fd ? fd.release() : fd.get();
+  }
+  exists = false;
   Place place;
   if (const int error = open_parent(path, place)) return error;
-  const HostFd link(lookup(path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0));
-  return link ? -EACCES : 0;
+  if (place.is_dots) return -EISDIR;
+  const int fd = ::openat(place.folder.get(), place.name.c_str(), flags | O_NOFOLLOW, mode);
+  if (fd < 0) return errno == ELOOP ? -EACCES : -errno;
+  return fd;
 }
 
 int Sandbox::open_parent(const std::string& path, Place& place) const {

@@ -16,7 +16,7 @@ namespace kvrm::linux_abi {
 class Sandbox {
  public:
   // `hidden`: host folders. What they hold is -EACCES, and so is a change of any name below the root that leads there,
-  // links included: whoever trusts such a folder must not find another one.
+  // links included: host code that trusts such a folder must not find another one.
   static Result<Sandbox> create(const std::optional<std::string>& root, const std::vector<std::string>& hidden = {});
 
   bool has_root() const { return bool(root_); }
@@ -27,7 +27,7 @@ class Sandbox {
   // A handle to the file itself, for asking about it (O_PATH).
   int open_path(const std::string& path, bool follow) const;
   // Opens for use. Host flags; O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added. Devices, and file
-  // systems that are not known to hold plain files (/proc, /sys: a way into the host), are refused with -EACCES.
+  // systems that are not known to hold plain files (/proc, /sys: they lead into the host), are refused with -EACCES.
   // `umask` is the guest's. No file gets the setuid or setgid bit, and one opened for writing loses it.
   int open(const std::string& path, int flags, u32 mode, u32 umask) const;
   // The folder that holds the path's last component, and that component (it keeps a trailing slash). Calls
@@ -52,15 +52,20 @@ class Sandbox {
   bool leads_to_hidden(const Place& place) const;
   bool hide(const std::string& folder);
   bool hides() const { return !hidden_.empty() || !hidden_names_.empty(); }
-  int create_checked(const std::string& path) const;
+  int open_beside_hidden(const std::string& path, int flags, u32 mode, bool& exists) const;
+  struct FileId {
+    u64 device, inode;
+    friend bool operator==(const FileId&, const FileId&) = default;
+  };
   HostFd root_;
+  std::vector<FileId> hidden_ids_;  // of hidden_, as far as they are there
   std::vector<std::string> hidden_;  // folders below the root, without links
   std::vector<std::string> hidden_names_;  // what leads to hidden folders, below the root
 };
 
 // "/proc/self/fd/N": the host's own name for a descriptor, for the calls that have no f-variant.
 std::string host_name(int host_fd);
-// The mode bits a guest may set: setuid and setgid would lend a program the rights of whoever runs kvrm.
+// The mode bits a guest may set: setuid and setgid would lend a program the rights of the user who runs kvrm.
 inline constexpr u32 kGuestMode = 01777;
 bool is_device(int host_fd);
 // Whether a file system, by the type statfs gives, is known to hold plain files. All others may be windows into the

@@ -1,9 +1,11 @@
 #include "linux/segments.h"
 
 #include <algorithm>
+#include <vector>
 
-#include "linux/lane_process.h"
-#include "linux/layout.h"
+#include "linux/freestanding/lane_process.h"
+#include "linux/freestanding/layout.h"
+#include "linux/shared_limit.h"
 
 namespace kvrm::linux_abi {
 
@@ -32,7 +34,7 @@ std::optional<i32> Segments::add(Segment segment) {
 void Segments::remove(i32 number) {
   const auto found = segments_.find(number);
   if (found == segments_.end()) return;
-  kept_ -= found->second.pages.size() * kPageSize;
+  while (!found->second.pages.empty()) drop(found->second, found->second.pages.begin()->first);
   segments_.erase(found);
 }
 
@@ -54,17 +56,43 @@ void Segments::sweep(const memory::GuestMemory& memory) {
   }
 }
 
-bool Segments::take_page(const memory::GuestMemory& memory, u64 address, Segment& segment, u64 offset, u64 limit) {
-  auto page = std::make_unique<Segment::Page>();
-  if (!memory.peek(address, page->data(), page->size())) return true;
-  if (std::all_of(page->begin(), page->end(), [](u8 byte) { return byte == 0; })) return true;
-  if (kept_ + kPageSize > limit) return false;
+void Segments::drop(Segment& segment, u64 offset) {
+  if (segment.pages.erase(offset) == 0) return;
+  kept_ -= kPageSize;
+  account_->release(kPageSize);
+}
+
+// Instead of what was there. Null: zeros.
+bool Segments::keep(Segment& segment, u64 offset, std::unique_ptr<Segment::Page> page) {
+  drop(segment, offset);
+  if (!page) return true;
+  if (!account_->charge(kPageSize)) return false;
   kept_ += kPageSize;
   segment.pages[offset] = std::move(page);
   return true;
 }
 
-bool Segments::take_back(const memory::GuestMemory& memory, u64 address, u64 size, i64 now, u64 limit) {
+// Pages leave the guest's memory before they are charged here: they have been on the account all the time.
+bool Segments::take_pages(memory::GuestMemory& memory, u64 address, u64 size, Segment& segment, u64 offset) {
+  constexpr u64 kAtOnce = 64 * kPageSize;
+  for (u64 done = 0; done < size; done += kAtOnce) {
+    const u64 count = std::min(size - done, kAtOnce);
+    std::vector<std::unique_ptr<Segment::Page>> pages;
+    for (u64 at = done; at < done + count; at += kPageSize) {
+      auto page = std::make_unique<Segment::Page>();
+      const bool whole = memory.peek(address + at, page->data(), page->size());
+      const bool zeros = !whole || std::all_of(page->begin(), page->end(), [](u8 byte) { return byte == 0; });
+      pages.push_back(zeros ? nullptr : std::move(page));
+    }
+    (void)memory.discard(address + done, count);
+    share_limit(*account_, memory);
+    for (std::size_t i = 0; i < pages.size(); ++i)
+      if (!keep(segment, offset + done + i * kPageSize, std::move(pages[i]))) return false;
+  }
+  return true;
+}
+
+bool Segments::take_back(memory::GuestMemory& memory, u64 address, u64 size, i64 now) {
   const u64 end = address + size;
   for (u64 at = address; at < end;) {
     const auto area = memory.next_area(at);
@@ -76,20 +104,26 @@ bool Segments::take_back(const memory::GuestMemory& memory, u64 address, u64 siz
     segment->last_user = kPid;
     // A removed segment cannot be attached again: its contents are not needed.
     if (segment->mode & kSegmentRemoved) continue;
-    for (u64 page = std::max(address, area->start); page < std::min(end, area->end); page += kPageSize) {
-      const u64 offset = area->source + (page - area->start);
-      if (offset >= page_up(segment->size)) break;
-      if (!take_page(memory, page, *segment, offset, limit)) return false;
-    }
+    const u64 start = std::max(address, area->start), offset = area->source + (start - area->start);
+    const u64 whole = page_up(segment->size);
+    if (offset >= whole) continue;
+    if (!take_pages(memory, start, std::min({end, area->end, start + (whole - offset)}) - start, *segment, offset))
+      return false;
   }
   return true;
 }
 
-bool Segments::give(memory::GuestMemory& memory, Segment& segment, u64 address) {
-  for (const auto& [offset, page] : segment.pages)
-    if (!memory.poke(address + offset, page->data(), page->size())) return false;
-  kept_ -= segment.pages.size() * kPageSize;
-  segment.pages.clear();
+bool Segments::give(memory::GuestMemory& memory, u64 area_id, u64 address, u64 offset, u64 size) {
+  Segment* segment = area_id & kAreaId ? find(i32(u32(area_id))) : nullptr;
+  if (!segment) return true;
+  for (auto at = segment->pages.lower_bound(offset); at != segment->pages.end() && at->first - offset < size;) {
+    const u64 where = at->first;
+    const auto page = std::move(at->second);
+    ++at;
+    drop(*segment, where);
+    share_limit(*account_, memory);
+    if (!memory.poke(address + (where - offset), page->data(), page->size())) return false;
+  }
   return true;
 }
 

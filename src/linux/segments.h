@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/types.h"
+#include "memory/account.h"
 #include "memory/guest_memory.h"
 
 namespace kvrm::linux_abi {
@@ -31,6 +32,11 @@ class Segments {
   static constexpr i32 kMostSegments = 4096;  // SHMMNI
   static constexpr i32 kIndexes = 32768;  // Linux's identifiers: an index, and a sequence number above it
 
+  explicit Segments(memory::AccountPointer account) : account_(std::move(account)) {}
+  ~Segments() { account_->release(kept_); }
+  Segments(const Segments&) = delete;
+  Segments& operator=(const Segments&) = delete;
+
   bool empty() const { return segments_.empty(); }
   std::map<i32, Segment>& all() { return segments_; }
   Segment* find(i32 number);
@@ -48,16 +54,20 @@ class Segments {
   static u64 attached(const memory::GuestMemory& memory, i32 number);
   // Removed segments go when nothing is attached any more.
   void sweep(const memory::GuestMemory& memory);
-  // The pages of a range are about to leave the map: what they hold goes back to their segments. False: that is more
-  // than `limit` bytes for all segments together.
-  bool take_back(const memory::GuestMemory& memory, u64 address, u64 size, i64 now, u64 limit);
-  // The other way; the pages are mapped. False: the guest's memory limit is reached.
-  bool give(memory::GuestMemory& memory, Segment& segment, u64 address);
+  // The pages of a range are about to leave the map: what they hold goes back to their segments, and the range shows
+  // zeros. False: there is no room for that on the guest's account.
+  bool take_back(memory::GuestMemory& memory, u64 address, u64 size, i64 now);
+  // The other way, for an area that is mapped: the segment's bytes from the offset on. False: the guest's memory limit
+  // is reached. An area of no segment stays as it is.
+  bool give(memory::GuestMemory& memory, u64 area_id, u64 address, u64 offset, u64 size);
 
  private:
   static constexpr u64 kAreaId = u64{1} << 32;
-  bool take_page(const memory::GuestMemory& memory, u64 address, Segment& segment, u64 offset, u64 limit);
+  bool take_pages(memory::GuestMemory& memory, u64 address, u64 size, Segment& segment, u64 offset);
+  bool keep(Segment& segment, u64 offset, std::unique_ptr<Segment::Page> page);
+  void drop(Segment& segment, u64 offset);
 
+  const memory::AccountPointer account_;
   std::map<i32, Segment> segments_;
   i32 next_ = 0;
   u64 kept_ = 0;  // bytes of pages

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "linux/freestanding/layout.h"
 #include "linux/kernel_state.h"
-#include "linux/layout.h"
 
 namespace kvrm::linux_abi {
 namespace {
@@ -14,7 +14,7 @@ struct FrameRecord {
   u64 fp, lr;
 };
 
-struct ContextHead {
+struct ContextHeader {
   u32 magic, size;
 };
 
@@ -30,7 +30,7 @@ void save_registers(const Cpu& cpu, const SignalState& signals, GuestSigcontext&
   fpsimd.fpsr = cpu.fpsr;
   fpsimd.fpcr = cpu.fpcr;
   std::copy_n(cpu.q, 32, fpsimd.v);
-  // The terminator behind it is already there: zeros.
+  // The terminator after it is already there: zeros.
   std::memcpy(context.reserved, &fpsimd, sizeof fpsimd);
 }
 
@@ -88,24 +88,24 @@ std::optional<Outcome> start_handler(Kernel& kernel, Cpu& cpu, memory::GuestMemo
   return std::nullopt;
 }
 
-// Finds the vector registers among the records behind the general ones; false: not a frame of ours.
+// Finds the vector registers among the records after the general ones; false: not a frame of ours.
 bool find_fpsimd(const GuestSigcontext& context, GuestFpsimdContext& fpsimd) {
   bool found = false;
   std::size_t at = 0;
   for (;;) {
-    ContextHead head;
-    if (at % 16 != 0 || at + sizeof head > sizeof context.reserved) return false;
-    std::memcpy(&head, context.reserved + at, sizeof head);
-    if (head.magic == 0) return head.size == 0 && found;
-    if (head.size < sizeof head || head.size > sizeof context.reserved - at) return false;
-    if (head.magic == kFpsimdMagic) {
-      if (found || head.size != sizeof fpsimd) return false;
+    ContextHeader header;
+    if (at % 16 != 0 || at + sizeof header > sizeof context.reserved) return false;
+    std::memcpy(&header, context.reserved + at, sizeof header);
+    if (header.magic == 0) return header.size == 0 && found;
+    if (header.size < sizeof header || header.size > sizeof context.reserved - at) return false;
+    if (header.magic == kFpsimdMagic) {
+      if (found || header.size != sizeof fpsimd) return false;
       std::memcpy(&fpsimd, context.reserved + at, sizeof fpsimd);
       found = true;
-    } else if (head.magic != kEsrMagic) {
+    } else if (header.magic != kEsrMagic) {
       return false;
     }
-    at += head.size;
+    at += header.size;
   }
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/types.h"
-#include "linux/abi.h"
+#include "linux/freestanding/abi.h"
 
 namespace kvrm::linux_abi {
 
@@ -69,8 +69,8 @@ struct SignalState {
   std::vector<GuestSiginfo> pending;
   u64 fault_address = 0;  // of the last memory fault, for sigcontext
 
-  // Without a handler, and the default is not to die: true also for the stop signals, since there is
-  // nobody who could continue the process.
+  // Without a handler, and the default is not to die: true also for the stop signals, since no
+  // other process could continue it.
   bool has_no_effect(int signal) const;
   bool has_handler(int signal) const { return actions[std::size_t(signal)].handler > kHandlerIgnore; }
   // False: too many real-time signals wait (EAGAIN). A signal without effect is dropped, as Linux does.

@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "linux/layout.h"
+#include "linux/freestanding/layout.h"
 
 namespace kvrm::linux_abi {
 namespace {
@@ -41,7 +41,7 @@ enum Auxiliary : u64 {
 
 constexpr u64 kMinSignalStack = 4720;  // the signal frame, its frame record, and 16 bytes of padding
 
-// mov x8, #139 (rt_sigreturn); svc #0. Unwinders recognise exactly these two words.
+// mov x8, #139 (rt_sigreturn); svc #0. Unwinders recognize exactly these two words.
 constexpr u32 kTrampolineCode[2] = {0xd2801168, 0xd4000001};
 
 std::string limit_error(const StackContents& contents) {

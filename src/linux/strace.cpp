@@ -4,9 +4,9 @@
 #include <cstring>
 #include <string_view>
 
-#include "linux/dispatch.h"
 #include "linux/signal_state.h"
 #include "linux/strace_names.h"
+#include "linux/syscall_table.h"
 
 namespace kvrm::linux_abi {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "linux/abi.h"
+#include "linux/freestanding/abi.h"
 #include "linux/process.h"
 #include "linux/strace_values.h"
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "linux/abi.h"
+#include "linux/freestanding/abi.h"
 #include "linux/signal_state.h"
 
 namespace kvrm::linux_abi {

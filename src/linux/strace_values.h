@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/types.h"
-#include "linux/abi.h"
+#include "linux/freestanding/abi.h"
 #include "memory/guest_memory.h"
 
 namespace kvrm::linux_abi {

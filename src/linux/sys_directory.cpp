@@ -25,7 +25,7 @@ i64 find_place(Kernel& kernel, Call& call, i32 dirfd, u64 pointer, Sandbox::Plac
 
 // What the guest's umask allows, whatever the host's was.
 void fix_mode(const Sandbox::Place& place, u32 wanted) {
-  // Without the trailing slash, which would follow a link somebody put there meanwhile.
+  // Without the trailing slash, which would follow a link that the host put there meanwhile.
   const std::string name = place.name.substr(0, place.name.find('/'));
   const HostFd made(::openat(place.folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat info{};
@@ -81,7 +81,7 @@ i64 sys_fchdir(Kernel& kernel, Call& call) {
   if (!file) return -EBADF;
   struct stat info{};
   if (::fstat(file->host_fd, &info) != 0 || !S_ISDIR(info.st_mode)) return -ENOTDIR;
-  // A folder the host passed in as a standard file is not below the root, and not a place to go.
+  // A folder the host passed in as a standard file is not below the root, so it cannot become the working directory.
   const auto path = kernel.sandbox.path_of(file->host_fd);
   return path ? change_folder(kernel, *path) : -EACCES;
 }
@@ -98,7 +98,7 @@ i64 sys_mkdirat(Kernel& kernel, Call& call) {
 
 i64 sys_mknodat(Kernel& kernel, Call& call) {
   const u32 type = call.uint_arg(2) & S_IFMT;
-  // Devices would reach the host's; sockets have nobody to talk to.
+  // Devices would reach the host's; sockets have no peer.
   if (type != 0 && type != S_IFREG && type != S_IFIFO) return -EPERM;
   Sandbox::Place place;
   if (const i64 error = find_place(kernel, call, call.int_arg(0), call.a[1], place)) return error;

@@ -1,4 +1,4 @@
-// futex for a single thread: there is nobody to wake, and nobody who could wake.
+// futex for a single thread: there is no thread to wake, and none that could wake this one.
 #include <algorithm>
 #include <cerrno>
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "linux/freestanding/lane_vectors.h"
 #include "linux/host_io.h"
 #include "linux/kernel_state.h"
 #include "linux/lane_host.h"
-#include "linux/lane_vectors.h"
 
 namespace kvrm::linux_abi {
 namespace {
@@ -49,7 +49,7 @@ std::size_t gather(const memory::GuestMemory& memory, HostCursor& cursor, std::s
 // What a transfer that did not finish returns.
 i64 stopped(Kernel& kernel, u64 done, i64 error) {
   if (done == 0) return error;
-  // Bytes have moved, so the call happened: it is short, and whoever cancels asks again.
+  // Bytes have moved, so the call happened: it is short, and the caller cancels again.
   if (kernel.ended && kernel.ended->kind == Outcome::Kind::kCancelled) kernel.ended.reset();
   return i64(done);
 }

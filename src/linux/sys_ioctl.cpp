@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <climits>
 
+#include "linux/freestanding/lane_files.h"
 #include "linux/kernel_state.h"
-#include "linux/lane_files.h"
 
 namespace kvrm::linux_abi {
 namespace {

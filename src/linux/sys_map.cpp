@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "linux/freestanding/lane_map.h"
 #include "linux/host_io.h"
 #include "linux/lane_host.h"
-#include "linux/lane_map.h"
 
 namespace kvrm::linux_abi {
 namespace {
@@ -31,8 +31,13 @@ i64 check_file(const std::shared_ptr<OpenFile>& file, u32 type, u32 protection, 
 
 }  // namespace
 
-// The file's part goes into pages that are mapped already. Pages after the end of the file stay zero.
+// The part of the file or segment goes into pages that are mapped already. Pages after the end stay zero.
 bool ProcessMemory::fill(u64 address, u64 size, u64 id, u64 offset) {
+  if (!kernel_.segments.give(memory_, id, address, offset, size)) {
+    // Linux would find out when a page is touched.
+    (void)kernel_.end_out_of_memory();
+    return false;
+  }
   const auto file = kernel_.mapped_files.find(id);
   if (!file) return true;
   for (u64 done = 0; done < size;) {
@@ -46,13 +51,29 @@ bool ProcessMemory::fill(u64 address, u64 size, u64 id, u64 offset) {
 }
 
 bool ProcessMemory::map_backed(u64 address, u64 size, u32 protection, const memory::Backing& backing) {
-  if (!give_back(address, size) || !memory_.map_backed(address, size, protection, backing)) return false;
+  if (!give_back(address, size)) return false;
+  if (!memory_.map_backed(address, size, protection, backing)) return fill_segments(address, size);
   if (!(backing.flags & memory::kAreaBacked) || fill(address, size, backing.id, backing.offset)) return true;
   (void)memory_.unmap(address, size);
   return false;
 }
 
-bool ProcessMemory::unmap(u64 address, u64 size) { return give_back(address, size) && memory_.unmap(address, size); }
+bool ProcessMemory::unmap(u64 address, u64 size) {
+  if (!give_back(address, size)) return false;
+  return memory_.unmap(address, size) || fill_segments(address, size);
+}
+
+// The map stays as it was: segments show again what they gave back. Always false.
+bool ProcessMemory::fill_segments(u64 address, u64 size) {
+  const u64 end = address + size;
+  memory::Area area;
+  for (u64 at = address; !kernel_.segments.empty() && next_area(at, area) && area.start < end; at = area.end) {
+    const u64 start = std::max(at, area.start);
+    if (!kernel_.segments.of(area)) continue;
+    if (!fill(start, std::min(area.end, end) - start, area.image, area.source + (start - area.start))) break;
+  }
+  return false;
+}
 
 bool ProcessMemory::discard(u64 address, u64 size) {
   const bool whole = memory_.discard(address, size);
@@ -74,22 +95,22 @@ bool ProcessMemory::discard(u64 address, u64 size) {
 bool ProcessMemory::give_back(u64 address, u64 size) {
   if (kernel_.segments.empty()) return true;
   const i64 now = i64(kernel_.clock.realtime_ns(cpu_) / kSecond);
-  if (kernel_.segments.take_back(memory_, address, size, now, kernel_.options.memory_limit)) return true;
+  if (kernel_.segments.take_back(memory_, address, size, now)) return true;
   (void)kernel_.end_out_of_memory();
   return false;
 }
 
 i64 sys_mmap(Kernel& kernel, Call& call) {
   ProcessMemory memory(kernel, call);
-  auto common = lane_side(kernel, call, memory);
+  auto lane_call = lane_side(kernel, call, memory);
   const u32 flags = call.uint_arg(3), protection = guest_protection(call.uint_arg(2));
-  if (flags & kMapAnonymous) return lane::mmap_anonymous(common);
+  if (flags & kMapAnonymous) return lane::mmap_anonymous(lane_call);
   const u64 offset = call.a[5];
   if (offset % memory::kPageSize != 0) return -EINVAL;
   const auto file = kernel.files.get(call.a[4]);
   if (!file) return -EBADF;
   u64 size = 0;
-  const i64 address = lane::place_mapping(common, size);
+  const i64 address = lane::mapping_address(lane_call, size);
   if (address < 0) return address;
   const bool shared = (flags & kMapType) != kMapPrivate;
   if (const i64 error = check_file(file, flags & kMapType, protection, offset, size)) return error;

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "linux/freestanding/layout.h"
 #include "linux/kernel_state.h"
-#include "linux/layout.h"
 #include "linux/open_flags.h"
 #include "linux/paths.h"
 
@@ -99,7 +99,7 @@ i64 set_status_flags(OpenFile& file, u32 flags) {
   return 0;
 }
 
-// One process alone never meets a conflicting lock.
+// A single process has no conflicting locks.
 i64 lock_call(Call& call, bool get) {
   struct GuestFlock {
     i16 type, whence;
@@ -110,7 +110,7 @@ i64 lock_call(Call& call, bool get) {
   if (!copy_in(call.memory, call.a[2], lock)) return -EFAULT;
   if (lock.type < 0 || lock.type > 2 || lock.whence < 0 || lock.whence > 2) return -EINVAL;
   if (!get) return 0;
-  lock.type = 2;  // F_UNLCK: nobody would be in the way
+  lock.type = 2;  // F_UNLCK: no lock conflicts
   return copy_out(call.memory, call.a[2], lock) ? 0 : -EFAULT;
 }
 

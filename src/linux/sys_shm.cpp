@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "linux/freestanding/lane_map.h"
 #include "linux/lane_host.h"
-#include "linux/lane_map.h"
 
 namespace kvrm::linux_abi {
 namespace {
@@ -176,10 +176,6 @@ i64 sys_shmat(Kernel& kernel, Call& call) {
       memory::kAreaShared | memory::kAreaBacked | (flags & kReadOnly ? u32{memory::kAreaReadOnly} : 0u),
       Segments::area_id(number), 0};
   if (!memory.map_backed(u64(address), size, protection, backing)) return -ENOMEM;
-  if (!kernel.segments.give(call.memory, *segment, u64(address))) {
-    (void)call.memory.unmap(u64(address), size);
-    return -ENOMEM;
-  }
   segment->attach_time = seconds_now(kernel, call);
   segment->last_user = kPid;
   return address;

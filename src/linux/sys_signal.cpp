@@ -125,7 +125,7 @@ i64 sys_sigaltstack(Kernel& kernel, Call& call) {
 i64 sys_kill(Kernel& kernel, Call& call) {
   const i32 pid = call.int_arg(0);
   if (call.int_arg(1) < 0 || call.int_arg(1) > kSignals) return -EINVAL;
-  // -1 means everybody except oneself, and there is nobody else.
+  // -1 means every process but this one, and there is no other.
   if (pid != 0 && pid != kPid && pid != -kPid) return -ESRCH;
   return send_self(kernel, call.int_arg(1), kSiUser);
 }

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "cache/folder.h"
+#include "machine/cache_guard.h"
 
 namespace kvrm {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 struct Kind {
   std::string_view name, prefix, purpose;
 };
-// As translator/region_store, translator/gpu_store, device/cuda/module_cache and machine/models name their files.
+// As translator/region_store, translator/gpu_store, backend/cuda/module_cache and machine/models name their files.
 constexpr std::array<Kind, 5> kKinds{{
     {"regions", "regions-", "translated code for the CPU device"},
     {"profile", "profile-", "profiles: code that later runs may translate"},
@@ -92,6 +93,17 @@ std::string code_cache_problem(const std::string& root) {
   if (std::string problem = folder.problem(); !problem.empty()) return problem;
   if (root.empty() || !folder.overlaps(root)) return {};
   return folder.path().string() + " and the root " + root + " lie in one another: the program could change it";
+}
+
+bool CacheGuard::allows(const linux_abi::ProcessOptions& options) {
+  const std::lock_guard lock(mutex_);
+  const std::string root = options.root.value_or("");
+  if (!is_used_ || checked_ == root) return is_used_;
+  checked_ = root;
+  const std::string problem = code_cache_problem(root);
+  is_used_ = problem.empty();
+  if (!is_used_ && options.verbose && notice_) notice_("the code cache is off: " + problem);
+  return is_used_;
 }
 
 }  // namespace kvrm

@@ -1,4 +1,4 @@
-// Whether the programs of a machine may use code from the cache: what lies there is run.
+// Decides whether the programs of a machine may use the code cache, whose contents are run.
 #pragma once
 
 #include <functional>
@@ -15,15 +15,15 @@ class CacheGuard {
   explicit CacheGuard(bool is_used, std::function<void(const std::string&)> notice)
       : is_used_(is_used), notice_(std::move(notice)) {}
 
-  // Before a program starts. False: the cache is left alone from now on, by the whole machine, since its programs share
-  // what is read from it. Whoever wants to know everything is told why.
+  // Call it before a program starts. False: from now on the whole machine ignores the cache, because its programs share
+  // the code read from it. A verbose program gets the reason as a notice.
   bool allows(const linux_abi::ProcessOptions& options);
 
  private:
   std::mutex mutex_;
   bool is_used_;
   const std::function<void(const std::string&)> notice_;
-  std::optional<std::string> checked_;  // the root that was asked about last
+  std::optional<std::string> checked_;  // the last root
 };
 
 }  // namespace kvrm

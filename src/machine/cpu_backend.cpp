@@ -5,7 +5,6 @@
 #include <thread>
 #include <utility>
 
-#include "machine/descriptors.h"
 #include "machine/jobs.h"
 #include "machine/stops.h"
 
@@ -14,39 +13,39 @@ namespace {
 
 unsigned thread_count(const Options& options) {
   const unsigned all = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  return options.common_memory ? options.lanes : std::min(all, options.lanes);
+  return options.shared_memory ? options.lanes : std::min(all, options.lanes);
 }
 
-// Lanes that share one memory each have a thread, or one that waits for another could wait for ever.
-constexpr unsigned kMostCommonLanes = 1024;
+// Lanes that share one memory have a thread each: otherwise a lane could wait forever for another.
+constexpr unsigned kMostSharedLanes = 1024;
 
-// Translated code of all lanes may take a quarter of what one guest may have, within these.
+// Translated code of all lanes may use a quarter of one guest's memory limit, within these bounds.
 constexpr u64 kLeastRegionBytes = u64{32} << 20, kMostRegionBytes = u64{256} << 20;
 
-// Null, and perhaps why, if the interpreter is to do everything.
-std::shared_ptr<translator::Translator> make_translator(const Options& options, const Dispatching& dispatching,
+// Null, and perhaps an error, if the interpreter runs everything.
+std::shared_ptr<translator::Translator> make_translator(const Options& options, const DispatchOptions& dispatch,
                                                         std::string& error) {
-  if (options.engine == Engine::kInterpreter || dispatching.every()) return nullptr;
+  if (options.engine == Engine::kInterpreter || dispatch.every()) return nullptr;
   translator::Settings settings;
   settings.in_background = options.engine == Engine::kAuto;
-  settings.common = options.common_memory;
+  settings.shares_memory = options.shared_memory;
   settings.perf_map = options.perf_map;
   settings.abandons = options.abandon_compilers;
   settings.threshold = options.jit_threshold;
   settings.most_bytes = std::clamp<u64>(options.memory_limit / 4, kLeastRegionBytes, kMostRegionBytes);
   if (options.jit_budget) settings.budget_seconds = *options.jit_budget;
   if (settings.everything()) {
-    // What is translated before anybody knows whether it pays is kept small, and not kept at all.
+    // Code that is translated without a profile stays small and does not go into the cache.
     settings.limits = {8, 64, 2};
   } else {
     settings.limits.copy_functions = false;
     if (options.code_cache) settings.folder = cache::Folder::of_user();
-    settings.router = dispatching.decides();
+    settings.router = dispatch.decides();
   }
   return translator::Translator::create(settings, error);
 }
 
-// Samples say which part of the instructions, whose number is known, and of the time regions ran.
+// Samples divide the known number of instructions between the two tiers.
 std::vector<Tier> tiers_of(const translator::Counts& counts, u64 instructions) {
   const double sampled = counts.interpreted + counts.translated;
   const double share = sampled == 0 ? 0 : counts.translated / sampled;
@@ -64,102 +63,93 @@ std::vector<Tier> tiers_of(const translator::Counts& counts, u64 instructions) {
 
 }  // namespace
 
-CpuBackend::CpuBackend(const Options& options, Dispatching dispatching,
+CpuBackend::CpuBackend(const Options& options, DispatchOptions dispatch,
                        std::shared_ptr<translator::Translator> translator)
     : memory_limit_(options.memory_limit),
       descriptors_(descriptors_of(options)),
       threads_(thread_count(options)),
       engine_(options.engine),
-      dispatching_(std::move(dispatching)),
+      dispatch_(std::move(dispatch)),
       translator_(std::move(translator)),
       cache_(translator_ && !translator_->settings().folder.path().empty(), options.notice),
-      common_(options.common_memory ? std::make_shared<memory::AddressSpace>(memory_limit_, true) : nullptr),
+      shared_memory_(options.shared_memory ? std::make_shared<memory::AddressSpace>(memory_limit_, true) : nullptr),
       pool_(threads_),
       lanes_(options.lanes) {}
 
-Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options, Dispatching dispatching) {
-  const unsigned most = options.threads != 0 ? options.threads : kMostCommonLanes;
-  if (options.common_memory && options.lanes > most) return too_many_common_lanes(options.lanes, most);
+Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options, DispatchOptions dispatch) {
+  const unsigned most = options.threads != 0 ? options.threads : kMostSharedLanes;
+  if (options.shared_memory && options.lanes > most) return too_many_shared_lanes(options.lanes, most);
   std::string error;
-  auto translator = make_translator(options, dispatching, error);
+  auto translator = make_translator(options, dispatch, error);
   if (!translator && options.engine == Engine::kJit && !error.empty()) return Error{error};
-  return std::unique_ptr<CpuBackend>(new CpuBackend(options, std::move(dispatching), std::move(translator)));
+  return std::unique_ptr<CpuBackend>(new CpuBackend(options, std::move(dispatch), std::move(translator)));
 }
 
 CpuLane& CpuBackend::at(unsigned lane) {
-  auto& place = lanes_.at(lane);
-  if (!place) place = new_lane();
-  return *place;
+  auto& found = lanes_.at(lane);
+  if (!found) found = new_lane();
+  return *found;
 }
 
 std::unique_ptr<CpuLane> CpuBackend::new_lane(memory::AccountPointer account) const {
   if (!account) account = std::make_shared<memory::Account>(memory_limit_);
-  return std::make_unique<CpuLane>(common_ ? common_ : std::make_shared<memory::AddressSpace>(std::move(account)),
-                                   dispatching_, translator_);
+  return std::make_unique<CpuLane>(
+      shared_memory_ ? shared_memory_ : std::make_shared<memory::AddressSpace>(std::move(account)), dispatch_,
+      translator_);
 }
 
 Result<void> CpuBackend::start(unsigned lane, const linux_abi::Program& program, linux_abi::ProcessOptions options) {
-  look_at_root(options);
-  auto& place = lanes_.at(lane);
-  if (place) place->add_to(past_);
-  place = new_lane(options.account);
+  check_root(options);
+  auto& started = lanes_.at(lane);
+  if (started) past_ += started->statistics();
+  started = new_lane(options.account);
   options.most_files = descriptor_share(descriptors_, lanes_.size());
-  return place->start(program, std::move(options));
+  return started->start(program, std::move(options));
 }
 
-void CpuBackend::look_at_root(const linux_abi::ProcessOptions& options) {
+void CpuBackend::check_root(const linux_abi::ProcessOptions& options) {
   if (translator_ && !cache_.allows(options)) translator_->leave_cache();
 }
 
-void CpuBackend::run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) {
+void CpuBackend::run(unsigned first, std::span<Stop> stops, u64 budget, RunControl& control) {
   ++past_.launches;
-  control.progress.lanes_alive.fetch_add(results.size(), std::memory_order_relaxed);
-  pool_.each(results.size(), [&](u64 i) {
+  control.progress.lanes_alive.fetch_add(stops.size(), std::memory_order_relaxed);
+  pool_.each(stops.size(), [&](u64 i) {
     const unsigned lane = first + static_cast<unsigned>(i);
-    results[i] = at(lane).run(budget, lane, control);
+    stops[i] = at(lane).run(budget, lane, control);
     control.progress.lanes_alive.fetch_sub(1, std::memory_order_relaxed);
   });
 }
 
 JobResult CpuBackend::run_job(const LaneJob& job, const JobLimits& limits, JobTimer& timer, RunControl& control) try {
-  JobResult result;
-  result.index = job.job->index;
   const auto account = std::make_shared<memory::Account>(memory_limit_);
   KeptOutput output{{}, false, limits.max_output, account}, errors{{}, false, limits.max_output, account};
   const auto made = new_lane(account);
   CpuLane& lane = *made;
   auto options = job_options(job, output, errors);
   options.most_files = descriptor_share(descriptors_, threads_);
-  if (auto started = lane.start(job.program->image, std::move(options)); !started) {
-    result.error = started.error().message;
-    return result;
-  }
+  if (auto started = lane.start(job.program->image, std::move(options)); !started)
+    return failed_job(*job.job, started.error().message);
   const JobTimer::Job timed(timer);
   RunControl own{timed.cancel(), control.progress, {}};
-  LaneResult run = lane.run(limits.instructions, 0, own);
-  result.stop = std::move(run.stop);
-  if (result.stop.reason == StopReason::kCancelled && timed.timed_out()) result.stop.reason = StopReason::kTimeout;
-  result.instructions = run.instructions;
-  result.registers = registers_of(lane.cpu());
-  result.output = output.give();
-  result.errors = errors.give();
-  result.output_cut = output.cut;
-  result.errors_cut = errors.cut;
-  result.dispatch = lane.dispatched();
-  const std::lock_guard lock(past_mutex_);
-  lane.add_to(past_);
-  return result;
-} catch (const std::bad_alloc&) {
   JobResult result;
   result.index = job.job->index;
-  result.error = "the host has no memory left";
+  result.stop = lane.run(limits.instructions, 0, own);
+  if (result.stop.reason == StopReason::kCancelled && timed.timed_out()) result.stop.reason = StopReason::kTimeout;
+  result.registers = registers_of(lane.cpu());
+  static_cast<Output&>(result) = take(output, errors);
+  result.dispatch = lane.dispatched();
+  const std::lock_guard lock(past_mutex_);
+  past_ += lane.statistics();
   return result;
+} catch (const std::bad_alloc&) {
+  return failed_job(*job.job, "the host has no memory left");
 }
 
 Result<void> CpuBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimits& limits, const JobCallback& done,
                                   RunControl& control) {
   ++past_.launches;
-  for (const LaneJob& job : jobs) look_at_root(job.program->options);
+  for (const LaneJob& job : jobs) check_root(job.program->options);
   std::mutex one_at_a_time;
   JobTimer timer(limits.timeout, control.cancel);
   std::atomic<u64> left = jobs.size();
@@ -180,19 +170,19 @@ Result<void> CpuBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimits
 }
 
 std::optional<DispatchStatistics> CpuBackend::dispatched(unsigned lane) const {
-  const auto& place = lanes_.at(lane);
-  return place ? place->dispatched() : dispatching_.statistics({});
+  const auto& found = lanes_.at(lane);
+  return found ? found->dispatched() : dispatch_.statistics({});
 }
 
 Statistics CpuBackend::statistics() const {
   Statistics result = past_;
-  result.dispatch = dispatching_.statistics({});
-  add(result.dispatch, past_.dispatch);
+  result.dispatch = dispatch_.statistics({});
+  result.dispatch += past_.dispatch;
   result.private_bytes = 0;
   for (const auto& lane : lanes_) {
-    if (lane) lane->add_to(result);
+    if (lane) result += lane->statistics();
   }
-  if (common_) result.private_bytes = common_->private_bytes();
+  if (shared_memory_) result.private_bytes = shared_memory_->private_bytes();
   result.device = "cpu";
   result.engine = !translator_ ? "interp" : engine_ == Engine::kJit ? "jit" : "auto";
   if (translator_) {
@@ -202,7 +192,7 @@ Statistics CpuBackend::statistics() const {
     result.region_words = counts.words;
     result.translation_seconds = counts.seconds;
     result.link_seconds = counts.link_seconds;
-    // Where everything is translated before it runs nothing is sampled.
+    // Without samples there are no tiers: all code was translated before it ran.
     if (!translator_->settings().everything()) result.tiers = tiers_of(counts, result.instructions);
   }
   return result;

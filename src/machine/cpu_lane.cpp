@@ -1,4 +1,4 @@
-// The loop around the engine: what a trap means to a raw lane and to a Linux program.
+// The loop around the engine, which handles the traps of raw lanes and of Linux programs.
 #include "machine/cpu_lane.h"
 
 #include <algorithm>
@@ -10,14 +10,11 @@
 namespace kvrm {
 namespace {
 
-// Adds what this thread has counted since `before`.
-void add_floats(std::optional<FloatStatistics>& sum, const semantics::FloatCounts& before) {
-  if (!semantics::kCountsFloat) return;
+// This thread's operations since `before`.
+FloatStatistics floats_since(const semantics::FloatCounts& before) {
   const semantics::FloatCounts now = semantics::counted_floats();
   const u64 slow = now.cold - before.cold;
-  if (!sum) sum.emplace();
-  sum->fast += now.operations - before.operations - slow;
-  sum->slow += slow;
+  return {now.operations - before.operations - slow, slow};
 }
 
 }  // namespace
@@ -33,7 +30,7 @@ Result<void> CpuLane::start(const linux_abi::Program& program, linux_abi::Proces
 
 u32 CpuLane::word() { return word_at(cpu(), memory()); }
 
-// How far the engine may run before the process wants to look at its timers.
+// How long the engine may run before the process must check its timers.
 u64 CpuLane::until_deadline() const {
   constexpr u64 kNever = std::numeric_limits<u64>::max();
   if (!process_) return kNever;
@@ -85,29 +82,28 @@ Stop CpuLane::run_to_stop(u64 budget, unsigned index, RunControl& control) {
   }
 }
 
-LaneResult CpuLane::run(u64 budget, unsigned index, RunControl& control) {
-  if (ended_) return {*ended_, 0};
+Stop CpuLane::run(u64 budget, unsigned index, RunControl& control) {
+  if (ended_) return *ended_;
   if (process_) process_->set_cancel(&control.cancel);
   const u64 before = instructions_;
   const semantics::FloatCounts floats = semantics::counted_floats();
   Stop stop = run_to_stop(budget, index, control);
-  add_floats(floats_, floats);
+  if (semantics::kCountsFloat) floats_ = floats_.value_or(FloatStatistics{}) += floats_since(floats);
   if (process_) process_->set_cancel(nullptr);
-  return {std::move(stop), instructions_ - before};
+  stop.instructions = instructions_ - before;
+  return stop;
 }
 
-void CpuLane::add_to(Statistics& statistics) const {
-  statistics.instructions += instructions_;
-  statistics.system_calls += system_calls_;
-  statistics.decoded_words += device_.engine().decoded_words();
-  statistics.code_invalidations += device_.engine().code_invalidations();
-  statistics.private_bytes += device_.space().private_bytes();
-  add(statistics.dispatch, dispatched());
-  if (floats_) {
-    if (!statistics.floats) statistics.floats.emplace();
-    statistics.floats->fast += floats_->fast;
-    statistics.floats->slow += floats_->slow;
-  }
+Statistics CpuLane::statistics() const {
+  Statistics result;
+  result.instructions = instructions_;
+  result.system_calls = system_calls_;
+  result.decoded_words = device_.engine().decoded_words();
+  result.code_invalidations = device_.engine().code_invalidations();
+  result.private_bytes = device_.space().private_bytes();
+  result.dispatch = dispatched();
+  result.floats = floats_;
+  return result;
 }
 
 }  // namespace kvrm

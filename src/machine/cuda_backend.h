@@ -6,27 +6,27 @@
 #include <optional>
 #include <vector>
 
-#include "device/cuda/device_router.h"
-#include "device/cuda/gpu.h"
-#include "device/cuda/lane_set.h"
+#include "backend/cuda/device_router.h"
+#include "backend/cuda/gpu.h"
+#include "backend/cuda/lane_set.h"
 #include "machine/backend.h"
 #include "machine/cache_guard.h"
 #include "machine/cuda_processes.h"
-#include "machine/dispatching.h"
+#include "machine/dispatch_options.h"
 #include "machine/gpu_regions.h"
-#include "machine/resting_memory.h"
+#include "machine/stopped_memory.h"
 
 namespace kvrm {
 
 class CudaBackend final : public Backend {
  public:
-  static Result<std::unique_ptr<CudaBackend>> create(const Options& options, const Dispatching& dispatching);
+  static Result<std::unique_ptr<CudaBackend>> create(const Options& options, const DispatchOptions& dispatch);
 
   Cpu& cpu(unsigned lane) override;
   std::shared_ptr<Cpu> shared_cpu(unsigned) override { return nullptr; }
   memory::GuestMemory& memory(unsigned lane) override;
   Result<void> start(unsigned lane, const linux_abi::Program& program, linux_abi::ProcessOptions options) override;
-  void run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control) override;
+  void run(unsigned first, std::span<Stop> stops, u64 budget, RunControl& control) override;
   Result<void> run_jobs(std::span<const LaneJob> jobs, const JobLimits& limits, const JobCallback& done,
                         RunControl& control) override;
   bool translates() const { return regions_ != nullptr; }
@@ -34,7 +34,7 @@ class CudaBackend final : public Backend {
   Statistics statistics() const override;
 
  private:
-  // A lane as it is between runs.
+  // A lane between runs.
   struct Lane {
     Cpu cpu{};
     std::unique_ptr<memory::GuestMemory> memory;  // on the host until the lane first runs, then on the GPU
@@ -43,47 +43,69 @@ class CudaBackend final : public Backend {
     std::optional<Stop> ended;  // nothing follows an exit or a fatal signal
     int output_error = 0;       // why its stdout could not be written
     bool begun = false;         // it is on the GPU
-    bool asked_for = false;     // somebody has its state
+    bool has_reference = false;  // cpu() gave its registers to a caller, which may have changed them
   };
 
-  CudaBackend(device::cuda::GpuPointer gpu, device::cuda::DeviceRouter router, const Options& options,
-              Dispatching dispatching, std::unique_ptr<GpuRegions> regions);
-  // A launch that may be cut short to translate what the lanes run.
-  void watch_places(GpuRegions* regions, device::cuda::LaneSet::Run& run, device::cuda::LaneSet::Hooks& hooks) const;
-  Result<void> begin_regions(GpuRegions* regions, device::cuda::LaneSet& set, const device::cuda::StartSet& starts,
-                             const std::atomic<bool>& cancel) const;
-  void look_at_root(const linux_abi::ProcessOptions& options);
-  device::cuda::LaneSet::Plan plan(u32 lanes, u32 most_areas) const;
-  Lane& at(unsigned lane);
-  RestingMemory& resting(unsigned lane);
-  Result<void> place_lanes(const std::atomic<bool>& cancel);
-  Result<void> translate_beginnings(unsigned first, std::size_t count, const std::atomic<bool>& cancel);
-  Result<void> try_run(unsigned first, std::span<LaneResult> results, u64 budget, RunControl& control);
-  static Stop stop_of(unsigned number, Lane& lane, const device::lanes::JobEnd& end, LaneProcesses& processes);
-  device::lanes::Outcome call_hook(const device::cuda::Call& call, Cpu& cpu, memory::GuestMemory& memory,
-                                   RunControl& control);
-  void count(const device::lanes::JobEnd& end);
+  CudaBackend(backend::cuda::GpuPointer gpu, backend::cuda::DeviceRouter router, const Options& options,
+              DispatchOptions dispatch, std::unique_ptr<GpuRegions> regions);
+  class JobRun;  // one batch of jobs (cuda_jobs.cpp)
 
-  device::cuda::GpuPointer gpu_;
-  const Dispatching dispatching_;
-  device::cuda::DeviceRouter router_;
+  // Adds to a progress counter how much a run's total has grown.
+  class Growth {
+   public:
+    explicit Growth(std::atomic<u64>& to) : to_(to) {}
+    void reach(u64 total) {
+      to_.fetch_add(total - seen_, std::memory_order_relaxed);
+      seen_ = total;
+    }
+
+   private:
+    std::atomic<u64>& to_;
+    u64 seen_ = 0;
+  };
+
+  // Lets a launch pause to translate the code that the lanes run.
+  void watch_regions(GpuRegions* regions, backend::cuda::LaneSet::Run& run, backend::cuda::LaneSet::Hooks& hooks) const;
+  Result<void> begin_regions(GpuRegions* regions, backend::cuda::LaneSet& set, const backend::cuda::StartSet& starts,
+                             const std::atomic<bool>& cancel) const;
+  void check_root(const linux_abi::ProcessOptions& options);
+  backend::cuda::LaneSet::Plan plan(u32 lanes, u32 most_areas) const;
+  Lane& at(unsigned lane);
+  StoppedMemory& stopped_memory(unsigned lane);
+  Result<void> place_lanes(const std::atomic<bool>& cancel);
+  Result<void> translate_snapshots(unsigned first, std::size_t count, const std::atomic<bool>& cancel);
+  backend::cuda::StartSet::Contents private_contents(const Lane& lane) const;
+  Result<void> try_run(unsigned first, std::span<Stop> stops, u64 budget, RunControl& control);
+  Result<std::vector<backend::kernel::Order>> order_lanes(unsigned first, unsigned count, RunControl& control,
+                                                          u64& alive);
+  Result<void> launch(u64 budget, std::span<const backend::kernel::Order> orders, RunControl& control, Growth& growth);
+  Stop collect(unsigned lane);
+  static Stop stop_of(u32 number, const Cpu& cpu, const backend::kernel::JobEnd& end, LaneProcesses& processes);
+  backend::kernel::Outcome call_hook(const backend::cuda::Call& call, Cpu& cpu, memory::GuestMemory& memory,
+                                     RunControl& control);
+  void count(const backend::kernel::JobEnd& end);
+
+  backend::cuda::GpuPointer gpu_;
+  const DispatchOptions dispatch_;
+  backend::cuda::DeviceRouter router_;
   const std::unique_ptr<GpuRegions> regions_, job_regions_;  // of the two sets; null: the interpreter only
   CacheGuard cache_;
   const Engine engine_;
   const u64 memory_limit_;
   const u64 descriptors_;  // of all guests together
-  const bool common_;  // one memory for all lanes
+  const bool shares_memory_;  // one memory for all lanes
   const bool spread_;  // jobs do not share a warp
-  std::unique_ptr<memory::GuestMemory> common_memory_;  // as a lane's
-  const bool meet_;  // lanes that diverge meet again; KVRM_MEET=0 in the environment turns it off, to measure it
-  const u32 lanes_per_warp_;  // at least; KVRM_LANES_PER_WARP in the environment, to test few lanes in one warp
-  // The most a launch may take, where the driver limits it or KVRM_SLICE_MS in the environment says so; 0: no limit.
+  std::unique_ptr<memory::GuestMemory> shared_memory_;  // as a lane's
+  const bool
+      reconverges_;  // diverged lanes reconverge; KVRM_RECONVERGE=0 in the environment turns it off, to measure it
+  const u32 lanes_per_warp_;  // at least; KVRM_LANES_PER_WARP in the environment sets it, to test few lanes in one warp
+  // The longest launch, where the driver limits it or KVRM_SLICE_MS in the environment sets it; 0: no limit.
   const std::chrono::milliseconds slice_;
-  std::vector<std::unique_ptr<Lane>> lanes_;  // null until asked for
-  std::unique_ptr<device::cuda::LaneSet> set_;       // of the lanes; null until they run
-  std::unique_ptr<device::cuda::StartSet> starts_;   // of raw lanes, where the translator wants to know them
-  std::vector<u32> start_of_;                        // lanes, in there
-  std::unique_ptr<device::cuda::LaneSet> job_set_;   // of the last batch of jobs
+  std::vector<std::unique_ptr<Lane>> lanes_;  // null until first used
+  std::unique_ptr<backend::cuda::LaneSet> set_;  // of the lanes; null until they run
+  std::unique_ptr<backend::cuda::StartSet> starts_;  // of raw lanes, if the translator needs them
+  std::vector<u32> start_of_;  // lanes, in there
+  std::unique_ptr<backend::cuda::LaneSet> job_set_;  // of the last batch of jobs
   unsigned job_lanes_ = 0;
   LaneProcesses processes_;
   Statistics past_;

@@ -3,9 +3,11 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "linux/shared_limit.h"
+
 namespace kvrm {
 
-using device::lanes::OutcomeKind;
+using backend::kernel::OutcomeKind;
 
 Result<std::shared_ptr<const LaneProgram>> load_lane_program(const linux_abi::Program& image,
                                                              linux_abi::ProcessOptions options, u64 memory_limit) {
@@ -39,19 +41,21 @@ linux_abi::Process* LaneProcesses::find(u32 number, const OptionsOf& options_of)
   return result;
 }
 
-device::lanes::Outcome LaneProcesses::serve(u32 number, const device::cuda::Call& call, Cpu& cpu,
-                                            memory::GuestMemory& memory, const OptionsOf& options_of) {
+backend::kernel::Outcome LaneProcesses::serve(u32 number, const backend::cuda::Call& call, Cpu& cpu,
+                                              memory::GuestMemory& memory, const OptionsOf& options_of) {
   linux_abi::Process& process = *find(number, options_of);
+  process.account().set_elsewhere(call.request.private_pages * memory::kPageSize);
   linux_abi::LaneProcess lane;
   std::memcpy(static_cast<void*>(&lane), call.process.data(), sizeof(lane));
   process.set_lane_process(lane);
   linux_abi::Outcome outcome;
   switch (call.request.kind) {
-    case device::lanes::RequestKind::kSystemCall: outcome = process.system_call(cpu, memory); break;
-    case device::lanes::RequestKind::kFault: outcome = process.fault(cpu, memory, call.request.trap); break;
-    case device::lanes::RequestKind::kTick: outcome = process.tick(cpu, memory); break;
-    case device::lanes::RequestKind::kEnd: break;
+    case backend::kernel::RequestKind::kSystemCall: outcome = process.system_call(cpu, memory); break;
+    case backend::kernel::RequestKind::kFault: outcome = process.fault(cpu, memory, call.request.trap); break;
+    case backend::kernel::RequestKind::kTick: outcome = process.tick(cpu, memory); break;
+    case backend::kernel::RequestKind::kEnd: break;
   }
+  if (outcome.kind == linux_abi::Outcome::Kind::kContinue) linux_abi::share_limit_if_changed(process.account(), memory);
   lane = process.lane_process(cpu);
   std::memcpy(call.process.data(), static_cast<const void*>(&lane), sizeof(lane));
   using Kind = linux_abi::Outcome::Kind;

@@ -1,4 +1,4 @@
-// The Linux side of lanes on a GPU: what their programs begin with, and the processes that answer what lanes cannot.
+// The Linux side of lanes on a GPU: the initial contents of programs, and the processes that answer calls for lanes.
 #pragma once
 
 #include <functional>
@@ -6,29 +6,29 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "device/cuda/service.h"
-#include "device/cuda/start_set.h"
+#include "backend/cuda/service.h"
+#include "backend/cuda/start_set.h"
 #include "linux/process.h"
 
 namespace kvrm {
 
-// A program just loaded, ready to be given to any number of lanes.
+// A loaded program that any number of lanes can start with.
 struct LaneProgram {
   linux_abi::Program image;
   std::unique_ptr<memory::AddressSpace> space;  // holds what contents.pages points to
-  device::cuda::StartSet::Contents contents;
+  backend::cuda::StartSet::Contents contents;
 };
 Result<std::shared_ptr<const LaneProgram>> load_lane_program(const linux_abi::Program& image,
                                                              linux_abi::ProcessOptions options, u64 memory_limit);
 
-// Processes by lane or job, made when a lane first asks for one: most never do.
+// Processes by lane or job. A process is created at the first request of its lane: most lanes make none.
 class LaneProcesses {
  public:
   using OptionsOf = std::function<linux_abi::ProcessOptions(u32 number)>;
 
-  // Answers a lane's request.
-  device::lanes::Outcome serve(u32 number, const device::cuda::Call& call, Cpu& cpu, memory::GuestMemory& memory,
-                               const OptionsOf& options_of);
+  // Handles a request of a lane.
+  backend::kernel::Outcome serve(u32 number, const backend::cuda::Call& call, Cpu& cpu, memory::GuestMemory& memory,
+                                 const OptionsOf& options_of);
   std::string message(u32 number);
   void forget(u32 number);
   void forget_all();

@@ -8,21 +8,20 @@
 #include <utility>
 
 #include "kvrm/program_file.h"
-#include "machine/descriptors.h"
-#include "machine/statistics.h"
+#include "machine/jobs.h"
 
 namespace kvrm {
 namespace {
 
-// How many jobs a machine takes at a time: enough to fill its lanes, little enough that machines end together.
+// The number of jobs a machine takes at a time: enough to fill its lanes, few enough that machines end together.
 std::uint64_t share_of(std::uint64_t jobs, std::uint64_t machines, std::uint64_t lanes) {
   constexpr std::uint64_t kRounds = 8;
   const std::uint64_t even = (jobs + machines - 1) / machines;
   return std::clamp<std::uint64_t>(std::max(lanes, even / kRounds), 1, std::max<std::uint64_t>(even, 1));
 }
 
-// The jobs with their own programs opened; empty if nothing has to be. A file that cannot be opened is left to the run,
-// which says so in the job's result.
+// The jobs with their programs opened; empty if no job needs it. A file that cannot be opened is left to the run, which
+// reports it in the job's result.
 std::vector<Job> with_files(std::span<const Job> jobs) {
   const auto lacks_file = [](const Job& job) { return !job.program.empty() && !job.file; };
   if (std::none_of(jobs.begin(), jobs.end(), lacks_file)) return {};
@@ -62,7 +61,7 @@ Result<Fleet> Fleet::create(const Options& options, const std::vector<unsigned>&
 Result<void> Fleet::run_jobs(const Program& given, std::span<const Job> jobs, const JobCallback& done,
                              const JobLimits& limits) {
   if (auto checked = machines_.front().check_process(); !checked) return checked;
-  // Machines take several shares each: all of them start what the names mean now.
+  // Each machine takes several shares. Opening the files now gives all shares the same programs.
   Program program = given;
   if (!program.path.empty() && !program.file) {
     auto file = ProgramFile::open(program.path);
@@ -116,7 +115,7 @@ Progress Fleet::poll() const {
 
 Statistics Fleet::statistics() const {
   Statistics sum = machines_.front().statistics();
-  for (std::size_t i = 1; i < machines_.size(); ++i) add(sum, machines_[i].statistics());
+  for (std::size_t i = 1; i < machines_.size(); ++i) sum += machines_[i].statistics();
   sum.seconds = seconds_;
   return sum;
 }

@@ -3,20 +3,20 @@
 #include <thread>
 #include <utility>
 
-#include "device/cuda/driver.h"
-#include "device/cuda/images.h"
-#include "isa/disassemble.h"
+#include "backend/cuda/driver.h"
+#include "backend/cuda/images.h"
+#include "isa/disassembler/disassemble.h"
 #include "linux/elf_code.h"
 #include "linux/start.h"
-#include "machine/host_file.h"
+#include "machine/program_file.h"
 #include "semantics/meaning.h"
-#include "translator/gpu_translator.h"
+#include "translator/gpu/translator.h"
 #include "translator/translator.h"
 
 namespace kvrm {
 namespace {
 
-GpuInformation describe(const device::cuda::Properties& device) {
+GpuInformation describe(const backend::cuda::Properties& device) {
   GpuInformation gpu;
   gpu.name = device.name;
   gpu.compute_major = static_cast<unsigned>(device.compute_major);
@@ -25,23 +25,23 @@ GpuInformation describe(const device::cuda::Properties& device) {
   gpu.multiprocessors = static_cast<unsigned>(device.multiprocessors);
   gpu.clock_mhz = static_cast<unsigned>(device.clock_khz / 1000);
   gpu.limits_kernel_time = device.limits_kernel_time;
-  gpu.has_code = device::cuda::cubin_for(device.compute_major, device.compute_minor).has_value();
-  if (auto fits = device::cuda::supported(device); !fits) gpu.problem = fits.error().message;
+  gpu.has_code = backend::cuda::cubin_for(device.compute_major, device.compute_minor).has_value();
+  if (auto fits = backend::cuda::supported(device); !fits) gpu.problem = fits.error().message;
   if (!translator::GpuTranslator::is_there(gpu.translator_problem)) return gpu;
-  if (!device::cuda::linkable_for(device.compute_major, device.compute_minor)) {
-    gpu.translator_problem = device::cuda::no_linkable_error(device.compute()).message;
+  if (!backend::cuda::linkable_for(device.compute_major, device.compute_minor)) {
+    gpu.translator_problem = backend::cuda::no_linkable_error(device.compute()).message;
   }
   return gpu;
 }
 
 void add_gpus(Information& facts) {
-  auto driver = device::cuda::Driver::instance();
+  auto driver = backend::cuda::Driver::instance();
   if (!driver) {
     facts.gpu_problem = driver.error().message;
     return;
   }
-  const device::cuda::Driver& cuda = **driver;
-  facts.gpu_driver = device::cuda::version_text(cuda.version());
+  const backend::cuda::Driver& cuda = **driver;
+  facts.gpu_driver = backend::cuda::version_text(cuda.version());
   auto count = cuda.device_count();
   if (!count) {
     facts.gpu_problem = count.error().message;
@@ -59,8 +59,8 @@ void add_gpus(Information& facts) {
     usable = usable || gpu.problem.empty();
     facts.gpus.push_back(std::move(gpu));
   }
-  if (device::cuda::ptx().empty()) {
-    facts.gpu_problem = device::cuda::no_code_error().message;
+  if (backend::cuda::ptx().empty()) {
+    facts.gpu_problem = backend::cuda::no_code_error().message;
   } else if (!usable) {
     facts.gpu_problem = facts.gpus[0].problem;
   }

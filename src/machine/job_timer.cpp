@@ -3,8 +3,8 @@
 namespace kvrm {
 namespace {
 
-// A cancel comes from a signal handler, which cannot wake a thread: this is how late it may be heard.
-constexpr std::chrono::milliseconds kLook{2};
+// A signal handler that cancels cannot wake a thread, so the thread polls.
+constexpr std::chrono::milliseconds kPollInterval{2};
 
 }  // namespace
 
@@ -24,7 +24,7 @@ JobTimer::~JobTimer() {
 
 void JobTimer::watch() {
   std::unique_lock lock(mutex_);
-  while (!over_.wait_for(lock, kLook, [this] { return is_over_; })) stop_due_jobs();
+  while (!over_.wait_for(lock, kPollInterval, [this] { return is_over_; })) stop_due_jobs();
 }
 
 void JobTimer::stop_due_jobs() {
@@ -32,7 +32,7 @@ void JobTimer::stop_due_jobs() {
   const Clock::time_point now = Clock::now();
   for (Job* job : jobs_) {
     if (!cancelled && job->deadline_ > now) break;
-    // Whichever came first.
+    // The first reason counts.
     if (job->stop_.load(std::memory_order_relaxed)) continue;
     if (!cancelled) job->timed_out_.store(true, std::memory_order_relaxed);
     job->stop_.store(true, std::memory_order_release);
@@ -43,13 +43,13 @@ JobTimer::Job::Job(JobTimer& timer) : timer_(timer) {
   if (!timer_.is_limited()) return;
   const std::lock_guard lock(timer_.mutex_);
   deadline_ = Clock::now() + timer_.limit_;
-  place_ = timer_.jobs_.insert(timer_.jobs_.end(), this);
+  position_ = timer_.jobs_.insert(timer_.jobs_.end(), this);
 }
 
 JobTimer::Job::~Job() {
   if (!timer_.is_limited()) return;
   const std::lock_guard lock(timer_.mutex_);
-  timer_.jobs_.erase(place_);
+  timer_.jobs_.erase(position_);
 }
 
 }  // namespace kvrm

@@ -10,17 +10,17 @@
 
 namespace kvrm {
 
-// One thread looks at the clock for all jobs; without a limit there is none, and jobs hear of `cancel` directly.
+// One thread watches the clock for all jobs. Without a limit there is no thread, and jobs read `cancel` directly.
 class JobTimer {
  public:
   using Clock = std::chrono::steady_clock;
 
   JobTimer(std::chrono::nanoseconds limit, const std::atomic<bool>& cancel);
-  ~JobTimer();  // when no job runs any more
+  ~JobTimer();  // after the last job
   JobTimer(const JobTimer&) = delete;
   JobTimer& operator=(const JobTimer&) = delete;
 
-  // A job that runs, from begin to end of the block. The timer outlives it.
+  // A running job, to the end of the block. The timer outlives it.
   class Job {
    public:
     explicit Job(JobTimer& timer);
@@ -28,7 +28,7 @@ class JobTimer {
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
 
-    // The job stops when this is set: everything is cancelled, or the job took too long.
+    // Set when everything is cancelled or the job took too long.
     const std::atomic<bool>& cancel() const { return timer_.is_limited() ? stop_ : timer_.cancel_; }
     bool timed_out() const { return timed_out_.load(std::memory_order_relaxed); }
 
@@ -37,7 +37,7 @@ class JobTimer {
     JobTimer& timer_;
     Clock::time_point deadline_;
     std::atomic<bool> stop_ = false, timed_out_ = false;
-    std::list<Job*>::iterator place_;
+    std::list<Job*>::iterator position_;
   };
 
  private:

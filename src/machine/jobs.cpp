@@ -1,5 +1,6 @@
 #include "machine/jobs.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "cache/folder.h"
 #include "linux/elf.h"
+#include "linux/file_table.h"
 #include "linux/host_io.h"
 #include "machine/program_file.h"
 
@@ -37,7 +39,7 @@ Result<JobProgram> load_job_program(const Program& program) {
 
 std::function<void(std::string_view)> trace_to_stderr(std::optional<u64> lane) {
   const std::string prefix = lane ? "[lane " + std::to_string(*lane) + "] " : "";
-  // One write a line, so that lines of different lanes do not mix.
+  // One write per line keeps lines of different lanes apart.
   return
       [prefix](std::string_view line) { linux_abi::write_quietly(STDERR_FILENO, prefix + std::string(line) + "\n"); };
 }
@@ -48,7 +50,7 @@ std::vector<std::string> arguments_of(const std::string& path, const std::vector
   return all;
 }
 
-void KeptOutput::take(std::span<const u8> more) {
+void KeptOutput::append(std::span<const u8> more) {
   u64 room = limit - std::min<u64>(limit, bytes.size());
   if (account) room = std::min(room, account->room());
   if (more.size() > room) {
@@ -62,9 +64,13 @@ void KeptOutput::take(std::span<const u8> more) {
   bytes.append(reinterpret_cast<const char*>(more.data()), more.size());
 }
 
-std::string KeptOutput::give() {
+std::string KeptOutput::release() {
   if (account) account->release(bytes.size());
   return std::exchange(bytes, {});
+}
+
+Output take(KeptOutput& output, KeptOutput& errors) {
+  return {output.release(), errors.release(), std::exchange(output.cut, false), std::exchange(errors.cut, false)};
 }
 
 linux_abi::ProcessOptions job_options(const LaneJob& job, KeptOutput& output, KeptOutput& errors) {
@@ -73,9 +79,16 @@ linux_abi::ProcessOptions job_options(const LaneJob& job, KeptOutput& output, Ke
   options.account = output.account;
   if (options.trace) options.trace = trace_to_stderr(job.job->index);
   options.input = job.job->input ? job.job->input : std::make_shared<const std::string>();
-  options.output = [&output](std::span<const u8> bytes) { output.take(bytes); };
-  options.errors = [&errors](std::span<const u8> bytes) { errors.take(bytes); };
+  options.output = [&output](std::span<const u8> bytes) { output.append(bytes); };
+  options.errors = [&errors](std::span<const u8> bytes) { errors.append(bytes); };
   return options;
+}
+
+JobResult failed_job(const Job& job, std::string error) {
+  JobResult result;
+  result.index = job.index;
+  result.error = std::move(error);
+  return result;
 }
 
 Result<JobBatch> JobBatch::load(const Program& program, std::span<const Job> jobs, const JobCallback& failed) {
@@ -99,13 +112,25 @@ Result<JobBatch> JobBatch::load(const Program& program, std::span<const Job> job
     if (loaded) {
       batch.jobs_.push_back({&job, &loaded.value()});
     } else {
-      JobResult result;
-      result.index = job.index;
-      result.error = loaded.error().message;
-      failed(std::move(result));
+      failed(failed_job(job, loaded.error().message));
     }
   }
   return batch;
+}
+
+u64 descriptors_of(const Options& options) {
+  if (options.descriptors != 0) return options.descriptors;
+  constexpr u64 kReserve = 256;  // the machine's own files, and files that calls open for a moment
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kReserve;
+  return limit.rlim_cur - std::min<u64>(kReserve, limit.rlim_cur / 2);
+}
+
+u64 descriptor_share(u64 all, u64 guests) {
+  constexpr u64 kFewest = 16;  // any program needs a few
+  constexpr u64 kFolders = 2;  // a process holds its root and its current folder
+  const u64 share = all / std::max<u64>(guests, 1);
+  return std::clamp<u64>(share - std::min(share, kFolders), kFewest, linux_abi::FileTable::kMaxFiles);
 }
 
 }  // namespace kvrm

@@ -1,4 +1,4 @@
-// From programs and jobs, as the public API has them, to what a process needs.
+// Converts programs and jobs of the public API into processes' options, and divides the host's descriptors.
 #pragma once
 
 #include <functional>
@@ -17,28 +17,37 @@
 
 namespace kvrm {
 
-// The program's file, read and checked, and its surroundings. args and the standard files are still to be set.
+// The program's file, read and checked, and its environment. The caller sets args and the standard files.
 Result<JobProgram> load_job_program(const Program& program);
-// Where a traced program's calls go: to stderr, a line at a time, after the lane's number if there are several.
+// Writes a traced program's calls to stderr, a line at a time, prefixed with the lane's number if there are several.
 std::function<void(std::string_view)> trace_to_stderr(std::optional<u64> lane);
+// The bytes of a text.
+inline std::span<const u8> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const u8*>(text.data()), text.size()};
+}
 std::vector<std::string> arguments_of(const std::string& path, const std::vector<std::string>& args);
 
-// What a guest wrote to one of its files, up to a limit. Written by one thread at a time.
+// The captured output of one of a guest's files, up to a limit. One thread writes at a time.
 struct KeptOutput {
   std::string bytes;
   bool cut = false;
   u64 limit = 0;
   memory::AccountPointer account = {};  // of the guest; null: without a limit
 
-  void take(std::span<const u8> more);
-  std::string give();  // what was kept, which is nobody's burden any more
+  void append(std::span<const u8> more);
+  std::string release();  // the bytes, which no longer count against the account
 };
+// Moves what both streams hold into an Output.
+Output take(KeptOutput& output, KeptOutput& errors);
 
-// The options of a job's process, with its output going to the two receivers, which outlive the process.
+// The options of a job's process. Its output goes to the two receivers, which outlive the process.
 linux_abi::ProcessOptions job_options(const LaneJob& job, KeptOutput& output, KeptOutput& errors);
 
-// The jobs of a batch with their programs, each file read once. Jobs whose program cannot be loaded are given to
-// `failed` with the error set.
+// The result of a job that could not start.
+JobResult failed_job(const Job& job, std::string error);
+
+// The jobs of a batch with their programs; each file is read once. `failed` receives the jobs whose program cannot be
+// loaded.
 class JobBatch {
  public:
   static Result<JobBatch> load(const Program& program, std::span<const Job> jobs, const JobCallback& failed);
@@ -49,5 +58,10 @@ class JobBatch {
   std::map<std::pair<std::string, const ProgramFile*>, Result<JobProgram>> programs_;
   std::vector<LaneJob> jobs_;
 };
+
+// Host descriptors that all guests of a machine may hold together, and the share of each of so many guests that run at
+// the same time. A guest that hoards descriptors starves only itself.
+u64 descriptors_of(const Options& options);
+u64 descriptor_share(u64 all, u64 guests);
 
 }  // namespace kvrm

@@ -1,4 +1,4 @@
-// Linux programs on a machine's lanes, and jobs.
+// Linux programs on lanes, and jobs.
 #include <utility>
 
 #include "kvrm/machine.h"
@@ -19,8 +19,8 @@ linux_abi::ProcessOptions lane_options(const JobProgram& loaded, const Program& 
   if (program.input) options.input = std::make_shared<const std::string>(*program.input);
   if (kept) {
     kept->output.account = kept->errors.account = options.account;
-    options.output = [kept](std::span<const u8> bytes) { kept->output.take(bytes); };
-    options.errors = [kept](std::span<const u8> bytes) { kept->errors.take(bytes); };
+    options.output = [kept](std::span<const u8> bytes) { kept->output.append(bytes); };
+    options.errors = [kept](std::span<const u8> bytes) { kept->errors.append(bytes); };
   }
   return options;
 }
@@ -29,7 +29,7 @@ linux_abi::ProcessOptions lane_options(const JobProgram& loaded, const Program& 
 
 Result<void> Machine::Parts::may_load_program() const {
   if (auto checked = origin.check(); !checked) return checked;
-  if (!common_memory) return {};
+  if (!shared_memory) return {};
   return Error{"lanes that share one memory are raw machines: they run no Linux programs"};
 }
 
@@ -43,12 +43,12 @@ Result<void> Machine::load_program(const Program& program) {
   return {};
 }
 
-Result<void> Machine::load_program(const Program& program, unsigned lane) {
-  if (auto may = parts_->may_load_program(); !may) return may;
-  if (lane >= lanes()) return Error{"there is no lane " + std::to_string(lane)};
+Result<void> Lane::load_program(const Program& program) {
+  Machine::Parts& parts = *machine_->parts_;
+  if (auto may = parts.may_load_program(); !may) return may;
   auto loaded = load_job_program(program);
   if (!loaded) return loaded.error();
-  return parts_->start(lane, *loaded, program);
+  return parts.start(index_, *loaded, program);
 }
 
 Result<void> Machine::Parts::start(unsigned lane, const JobProgram& loaded, const Program& program) {
@@ -59,18 +59,17 @@ Result<void> Machine::Parts::start(unsigned lane, const JobProgram& loaded, cons
   }
   const auto named = lanes > 1 ? std::optional<u64>(lane) : std::nullopt;
   auto started = backend->start(lane, loaded.image, lane_options(loaded, program, named, kept.get(), memory_limit));
-  outputs[lane] = std::move(kept);  // the process that used the old one is gone
+  outputs[lane] = std::move(kept);  // start() has destroyed the process that used the old one
   if (!started) return Error{program.path + ": " + started.error().message};
   return {};
 }
 
-Output Machine::take_output(unsigned lane) {
-  (void)parts_->here();
-  const auto found = parts_->outputs.find(lane);
-  if (found == parts_->outputs.end() || !found->second) return {};
-  LaneOutput& kept = *found->second;
-  return {kept.output.give(), kept.errors.give(), std::exchange(kept.output.cut, false),
-          std::exchange(kept.errors.cut, false)};
+Output Lane::take_output() {
+  Machine::Parts& parts = *machine_->parts_;
+  (void)parts.here();
+  const auto found = parts.outputs.find(index_);
+  if (found == parts.outputs.end() || !found->second) return {};
+  return take(found->second->output, found->second->errors);
 }
 
 Result<void> Machine::run_jobs(const Program& program, std::span<const Job> jobs, const JobCallback& done,
@@ -80,11 +79,7 @@ Result<void> Machine::run_jobs(const Program& program, std::span<const Job> jobs
   if (!batch) return batch.error();
   const Parts::Timer timer(*parts_);
   RunControl control{parts_->cancel, parts_->progress, {}};
-  const JobCallback counted = [&done](JobResult&& result) {
-    result.stop.instructions = result.instructions;
-    done(std::move(result));
-  };
-  return parts_->backend->run_jobs(batch->jobs(), limits, counted, control);
+  return parts_->backend->run_jobs(batch->jobs(), limits, done, control);
 }
 
 }  // namespace kvrm

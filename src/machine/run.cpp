@@ -1,4 +1,4 @@
-// The ways to run a machine's lanes.
+// The ways to run lanes.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace kvrm {
 namespace {
 
-bool can_go_on(const Stop& stop) { return stop.reason == StopReason::kBudget; }
+bool can_continue(const Stop& stop) { return stop.reason == StopReason::kBudget; }
 
 Signal signal_of(StopReason reason) {
   switch (reason) {
@@ -28,8 +28,8 @@ Signal signal_of(StopReason reason) {
   return Signal::kFault;
 }
 
-// Which of two lanes' signals a batch reports. A lane that needs its host comes before lanes that can go on, and those
-// before lanes that have ended.
+// The order in which a batch picks a lane's signal: a lane that waits for the host, then lanes that can continue, then
+// lanes that have ended.
 int urgency(Signal signal) {
   switch (signal) {
     case Signal::kCancelled: return 5;
@@ -43,13 +43,13 @@ int urgency(Signal signal) {
   return 0;
 }
 
-void summarise(std::span<const LaneResult> results, Batch& batch) {
+void summarize(std::span<const Stop> stops, Batch& batch) {
   batch.lanes_alive = 0;
   int most = 0;
-  for (unsigned lane = 0; lane < results.size(); ++lane) {
-    const Stop& stop = results[lane].stop;
-    batch.instructions += results[lane].instructions;
-    if (can_go_on(stop)) ++batch.lanes_alive;
+  for (unsigned lane = 0; lane < stops.size(); ++lane) {
+    const Stop& stop = stops[lane];
+    batch.instructions += stop.instructions;
+    if (can_continue(stop)) ++batch.lanes_alive;
     const Signal signal = signal_of(stop.reason);
     if (urgency(signal) <= most) continue;
     most = urgency(signal);
@@ -59,13 +59,6 @@ void summarise(std::span<const LaneResult> results, Batch& batch) {
   }
 }
 
-std::vector<Stop> stops_of(std::vector<LaneResult> results) {
-  std::vector<Stop> stops;
-  stops.reserve(results.size());
-  for (LaneResult& result : results) stops.push_back(std::move(result.stop));
-  return stops;
-}
-
 }  // namespace
 
 Machine::Parts::Timer::~Timer() {
@@ -73,52 +66,40 @@ Machine::Parts::Timer::~Timer() {
   parts_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
 }
 
-std::vector<LaneResult> Machine::Parts::run(Machine& machine, unsigned first, unsigned count, std::uint64_t budget) {
-  std::vector<LaneResult> results(count);
-  if (const auto checked = origin.check(); !checked) {
-    for (LaneResult& result : results) result.stop = device_stop(checked.error());
-    return results;
-  }
+std::vector<Stop> Machine::Parts::run(Machine& machine, unsigned first, unsigned count, std::uint64_t budget) {
+  if (const auto checked = origin.check(); !checked) return {count, device_stop(checked.error())};
   has_run.store(true, std::memory_order_relaxed);
+  std::vector<Stop> stops_of_run(count);
   const Timer timer(*this);
   RunControl control{cancel, progress, {}};
   if (hook) {
     control.system_call = [&](unsigned lane, u32 immediate) {
       const std::lock_guard lock(hook_mutex);
-      return hook(machine, lane, immediate);
+      return hook(machine.lane(lane), immediate);
     };
   }
-  backend->run(first, results, budget, control);
-  for (LaneResult& result : results) result.stop.instructions = result.instructions;
-  return results;
+  backend->run(first, stops_of_run, budget, control);
+  return stops_of_run;
 }
 
-Machine::Parts::~Parts() {
-  cancel.store(true, std::memory_order_relaxed);
-  if (runner.joinable()) runner.join();
-  backend.reset();  // its processes write to what is destroyed next
-}
+Stop Lane::run(std::uint64_t budget) { return std::move(machine_->parts_->run(*machine_, index_, 1, budget).front()); }
 
-Stop Machine::run(std::uint64_t budget, unsigned lane) {
-  return std::move(parts_->run(*this, lane, 1, budget).front().stop);
-}
-
-std::vector<Stop> Machine::run_all(std::uint64_t budget) { return stops_of(parts_->run(*this, 0, lanes(), budget)); }
+std::vector<Stop> Machine::run_all(std::uint64_t budget) { return parts_->run(*this, 0, lanes(), budget); }
 
 Batch Machine::run_continuous(std::uint64_t size, std::uint64_t max_batches, std::chrono::nanoseconds timeout,
                               const BatchCallback& callback) {
   const auto begin = std::chrono::steady_clock::now();
   for (Batch batch;;) {
     ++batch.number;
-    summarise(parts_->run(*this, 0, lanes(), size), batch);
+    summarize(parts_->run(*this, 0, lanes(), size), batch);
     const auto passed = std::chrono::steady_clock::now() - begin;
     batch.seconds = std::chrono::duration<double>(passed).count();
     if (batch.signal == Signal::kRunning && (batch.number >= max_batches || passed >= timeout)) {
       batch.signal = Signal::kCheckpoint;
     }
-    const bool go_on = !callback || callback(batch);
+    const bool continues = !callback || callback(batch);
     if (batch.signal != Signal::kRunning) return batch;
-    if (!go_on) {
+    if (!continues) {
       batch.signal = Signal::kCheckpoint;
       return batch;
     }
@@ -128,11 +109,11 @@ Batch Machine::run_continuous(std::uint64_t size, std::uint64_t max_batches, std
 Batch Machine::run_mega(std::uint64_t total) { return run_continuous(total, 1); }
 
 void Machine::start(std::uint64_t budget) {
-  if (!parts_->origin.is_here()) return;  // wait() says so
+  if (!parts_->origin.is_here()) return;  // wait() reports it
   (void)wait();
   parts_->running.store(true, std::memory_order_relaxed);
   parts_->runner = std::thread([this, parts = parts_.get(), budget] {
-    parts->stops = stops_of(parts->run(*this, 0, parts->lanes, budget));
+    parts->stops = parts->run(*this, 0, parts->lanes, budget);
     parts->running.store(false, std::memory_order_release);
   });
 }
@@ -149,11 +130,28 @@ std::vector<Stop> Machine::wait() {
   if (const auto checked = check_process(); !checked) return {lanes(), device_stop(checked.error())};
   if (!parts_->runner.joinable()) return {};
   parts_->runner.join();
-  parts_->cancel.store(false, std::memory_order_relaxed);  // one that came too late
+  parts_->cancel.store(false, std::memory_order_relaxed);  // a cancel after the end of the run
   return std::exchange(parts_->stops, {});
 }
 
 void Machine::cancel() { parts_->cancel.store(true, std::memory_order_relaxed); }
+
+const char* to_string(StopReason reason) {
+  switch (reason) {
+    case StopReason::kExit: return "exit";
+    case StopReason::kHalt: return "halt";
+    case StopReason::kBreakpoint: return "breakpoint";
+    case StopReason::kBudget: return "budget";
+    case StopReason::kFault: return "fault";
+    case StopReason::kUndefined: return "undefined";
+    case StopReason::kSignal: return "signal";
+    case StopReason::kSystemCall: return "system call";
+    case StopReason::kCancelled: return "cancelled";
+    case StopReason::kTimeout: return "timeout";
+    case StopReason::kDevice: return "device";
+  }
+  return "unknown";
+}
 
 const char* to_string(Signal signal) {
   switch (signal) {

@@ -1,66 +1,68 @@
-#include "machine/statistics.h"
-
+// Sums of statistics.
 #include <algorithm>
 
-#include "machine/dispatching.h"
+#include "kvrm/types.h"
 
 namespace kvrm {
-namespace {
 
-void add(std::optional<FloatStatistics>& to, const std::optional<FloatStatistics>& more) {
-  if (!more) return;
-  if (!to) to.emplace();
-  to->fast += more->fast;
-  to->slow += more->slow;
+FloatStatistics& FloatStatistics::operator+=(const FloatStatistics& more) {
+  fast += more.fast;
+  slow += more.slow;
+  return *this;
 }
 
-// Machines of one kind have the same tiers; one that has not run yet has none.
-void add(std::vector<Tier>& to, const std::vector<Tier>& more) {
-  if (to.empty()) {
-    to = more;
-    return;
+DispatchStatistics& DispatchStatistics::operator+=(const DispatchStatistics& more) {
+  for (std::size_t i = 0; i < routed.size(); ++i) {
+    routed[i] += more.routed[i];
+    for (std::size_t j = 0; j < routed.size(); ++j) confusion[i][j] += more.confusion[i][j];
   }
-  for (std::size_t i = 0; i < std::min(to.size(), more.size()); ++i) {
-    const auto& [name, instructions, seconds, regions, words, distinct_words, translation_seconds] = more[i];
-    (void)name;
-    to[i].instructions += instructions;
-    to[i].seconds += seconds;
-    to[i].regions += regions;
-    to[i].words += words;
-    to[i].distinct_words += distinct_words;
-    to[i].translation_seconds += translation_seconds;
-  }
+  return *this;
 }
 
-}  // namespace
+Tier& Tier::operator+=(const Tier& more) {
+  instructions += more.instructions;
+  seconds += more.seconds;
+  regions += more.regions;
+  words += more.words;
+  distinct_words += more.distinct_words;
+  translation_seconds += more.translation_seconds;
+  return *this;
+}
 
-void add(Statistics& to, const Statistics& more) {
-  // Every member has a name here, so that a new one does not compile until it is added below.
-  const auto& [instructions, shared_instructions, seconds, system_calls, in_kernel_calls, mailbox_calls, launches,
-               launches_reason, jobs, decoded_words, code_invalidations, regions, cached_regions, region_words,
-               translation_seconds, link_seconds, tiers, private_bytes, floats, dispatch, device, engine] = more;
-  to.instructions += instructions;
-  to.shared_instructions += shared_instructions;
-  to.seconds += seconds;
-  to.system_calls += system_calls;
-  to.in_kernel_calls += in_kernel_calls;
-  to.mailbox_calls += mailbox_calls;
-  to.launches += launches;
-  if (to.launches_reason.empty()) to.launches_reason = launches_reason;
-  to.jobs += jobs;
-  to.decoded_words += decoded_words;
-  to.code_invalidations += code_invalidations;
-  to.regions += regions;
-  to.cached_regions += cached_regions;
-  to.region_words += region_words;
-  to.translation_seconds += translation_seconds;
-  to.link_seconds += link_seconds;
-  add(to.tiers, tiers);
-  to.private_bytes += private_bytes;
-  add(to.floats, floats);
-  add(to.dispatch, dispatch);
-  (void)device;
-  (void)engine;
+Statistics& Statistics::operator+=(const Statistics& more) {
+  // The binding names every member, so a new one does not compile until this function adds it.
+  const auto& [more_instructions, more_shared, more_seconds, more_calls, more_in_kernel, more_mailbox, more_launches,
+               more_reason, more_jobs, more_decoded, more_invalidations, more_regions, more_cached, more_words,
+               more_translation, more_link, more_tiers, more_private, more_floats, more_dispatch, its_device,
+               its_engine] = more;
+  instructions += more_instructions;
+  shared_instructions += more_shared;
+  seconds += more_seconds;
+  system_calls += more_calls;
+  in_kernel_calls += more_in_kernel;
+  mailbox_calls += more_mailbox;
+  launches += more_launches;
+  if (launches_reason.empty()) launches_reason = more_reason;
+  jobs += more_jobs;
+  decoded_words += more_decoded;
+  code_invalidations += more_invalidations;
+  regions += more_regions;
+  cached_regions += more_cached;
+  region_words += more_words;
+  translation_seconds += more_translation;
+  link_seconds += more_link;
+  // Machines of one kind have the same tiers; a machine that has not run yet has none.
+  if (tiers.empty()) {
+    tiers = more_tiers;
+  } else {
+    for (std::size_t i = 0; i < std::min(tiers.size(), more_tiers.size()); ++i) tiers[i] += more_tiers[i];
+  }
+  private_bytes += more_private;
+  if (more_floats) floats = floats.value_or(FloatStatistics{}) += *more_floats;
+  dispatch += more_dispatch;
+  (void)its_device;
+  (void)its_engine;
+  return *this;
 }
 
 }  // namespace kvrm

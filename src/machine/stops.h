@@ -1,4 +1,4 @@
-// What a trap, or what a process made of it, means to whoever runs the machine.
+// Converts traps and the outcomes of processes into Stops.
 #pragma once
 
 #include <optional>
@@ -11,18 +11,18 @@
 
 namespace kvrm {
 
-// What is at pc; 0 if nothing is mapped there.
+// The word at pc; 0 if nothing is mapped there.
 u32 word_at(const Cpu& cpu, const memory::GuestMemory& memory);
 
 Stop stop_at(const Cpu& cpu, u32 word, StopReason reason);
 
-// A trap that ends the run of a raw machine: everything but a system call.
+// A trap that ends the run of a raw lane: all but system calls.
 Stop raw_stop(const Cpu& cpu, u32 word, Trap trap);
 
-// A device that failed takes every lane with it.
+// A device that fails stops all its lanes.
 Stop device_stop(const Error& error);
 
-// No value: the program goes on.
+// No value: the program continues.
 std::optional<Stop> process_stop(const Cpu& cpu, const memory::GuestMemory& memory, const linux_abi::Process& process,
                                  const linux_abi::Outcome& outcome);
 

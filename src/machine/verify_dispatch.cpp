@@ -9,9 +9,9 @@
 #include <mutex>
 #include <thread>
 
-#include "device/cpu/thread_pool.h"
-#include "device/cuda/dispatch_check.h"
-#include "dispatch/check.h"
+#include "backend/cpu/thread_pool.h"
+#include "backend/cuda/verify_dispatch.h"
+#include "dispatch/verify.h"
 #include "kvrm/models.h"
 #include "neural/network.h"
 
@@ -88,7 +88,7 @@ class CpuCheck {
 
   const neural::DispatchNetwork& network_;
   const VerifyOptions& options_;
-  device::cpu::ThreadPool pool_;
+  backend::cpu::ThreadPool pool_;
   dispatch::Tally tally_ = dispatch::kNothing;
 };
 
@@ -129,7 +129,7 @@ Result<DispatchReport> verify_dispatch(const Weights& weights, const VerifyOptio
   CpuCheck check(*network, options);
   DispatchReport report;
   if (options.device == Device::kCuda) {
-    auto tally = device::cuda::check_dispatch(static_cast<int>(options.device_ordinal), *network, options.progress);
+    auto tally = backend::cuda::verify_dispatch(static_cast<int>(options.device_ordinal), *network, options.progress);
     if (!tally) return tally.error();
     report = report_of(*tally);
     report.inputs = kWords;

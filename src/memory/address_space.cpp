@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "memory/common_bytes.h"
+#include "memory/freestanding/shared_bytes.h"
 
 namespace kvrm::memory {
 namespace {
@@ -23,8 +23,8 @@ constexpr u64 kPermissions = kPageRead | kPageWrite | kPageExecute;
 alignas(kPageSize) constexpr u8 kZeros[kPageSize] = {};
 
 // Where the host cannot exchange 16 bytes at once.
-u32* common_locks() {
-  static u32 locks[kCommonLocks];
+u32* shared_locks() {
+  static u32 locks[kSharedLocks];
   return sync::kHasExchange16 ? nullptr : locks;
 }
 
@@ -35,10 +35,17 @@ u64 page_offset(u64 address) { return address & (kPageSize - 1); }
 
 }  // namespace
 
-AddressSpace::AddressSpace(AccountPointer account, bool common) : common_(common), frames_(std::move(account)) {
+AddressSpace::AddressSpace(AccountPointer account, bool shares_memory)
+    : is_shared_(shares_memory), frames_(std::move(account)) {
   cache_.clear();
 }
-AddressSpace::~AddressSpace() = default;
+AddressSpace::~AddressSpace() { account()->release(charged_); }
+
+bool AddressSpace::charge(u64 bytes) {
+  if (!account()->charge(bytes)) return false;
+  charged_ += bytes;
+  return true;
+}
 
 // --- areas -----------------------------------------------------------------------------------------------------
 
@@ -50,7 +57,7 @@ bool AddressSpace::make_room(u32 areas) {
   if (before - areas_.count() >= areas) return true;
   const std::size_t now = 2 * std::size_t{areas_.count()} + 16;
   const std::size_t charged = now - std::max(before, std::min(now, kFreeAreas));
-  if (!account()->charge(charged * sizeof(memory::Area))) return false;
+  if (!charge(charged * sizeof(memory::Area))) return false;
   std::vector<memory::Area> larger(now);
   areas_.move_to(larger.data(), static_cast<u32>(larger.size()));
   area_storage_ = std::move(larger);
@@ -77,7 +84,7 @@ void AddressSpace::let_go_of_images() {
 bool AddressSpace::map(u64 address, u64 size, u32 protection) { return map_backed(address, size, protection, {}); }
 
 bool AddressSpace::map_backed(u64 address, u64 size, u32 protection, const Backing& backing) {
-  if (!areas_.may_change(address, size) || (common_ && account()->room() < size)) return false;
+  if (!areas_.may_change(address, size) || (is_shared_ && account()->room() < size)) return false;
   const bool may_end_image = areas_.has_source(address, size);
   if (!make_room()) return false;
   (void)areas_.map_backed(address, size, protection, backing);
@@ -89,7 +96,7 @@ bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_
   if (!image) return map(address, size, protection);
   if (!areas_.may_change(address, size) || page_offset(offset) != 0) return false;
   const bool in_place = image->is_written_in_place();
-  if (in_place ? (protection & kExecute) != 0 : common_ && account()->room() < size) return false;
+  if (in_place ? (protection & kExecute) != 0 : is_shared_ && account()->room() < size) return false;
   const bool may_end_image = areas_.has_source(address, size);
   if (!make_room()) return false;
   (void)areas_.map_source(address, size, protection, offset, hold(std::move(image)));
@@ -97,9 +104,9 @@ bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_
   return touch_pages(address, size);
 }
 
-// A common space has all its pages from the start.
+// A shared space has all its pages from the start.
 bool AddressSpace::touch_pages(u64 address, u64 size) {
-  if (!common_) return true;
+  if (!is_shared_) return true;
   const memory::Area* area = areas_.find(address);
   for (u64 at = address; at < address + size; at += kPageSize) {
     u64* slot = make_slot(at);
@@ -138,7 +145,7 @@ bool AddressSpace::protect(u64 address, u64 size, u32 protection) {
   return whole;
 }
 
-// Whether somebody else may write to the range unnoticed: then decoded code may not come from there.
+// Whether the host or another guest may write to the range unnoticed: then decoded code may not come from there.
 bool AddressSpace::shows_in_place(u64 address, u64 size) const {
   for (u32 i = 0; i < areas_.count(); ++i) {
     const memory::Area& area = areas_[i];
@@ -149,8 +156,8 @@ bool AddressSpace::shows_in_place(u64 address, u64 size) const {
 }
 
 bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
-  // Three changes of the areas follow, and after the first there is no way back.
-  if (common_ || !areas_.may_move(from, from_size, to, to_size) || !make_room(3 * Areas::kMostGrowth)) return false;
+  // Three changes of the areas follow, and after the first none can be undone.
+  if (is_shared_ || !areas_.may_move(from, from_size, to, to_size) || !make_room(3 * Areas::kMostGrowth)) return false;
   unmap(to, to_size);
   // All page tables first: without them nothing moves.
   const u64 kept = std::min(from_size, to_size);
@@ -169,7 +176,7 @@ bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
 }
 
 bool AddressSpace::discard(u64 address, u64 size) {
-  if (common_ || !valid_range(address, size)) return false;
+  if (is_shared_ || !valid_range(address, size)) return false;
   drop_pages(address, size);
   map_changed();
   return is_mapped(address, size);
@@ -241,7 +248,7 @@ const u64* AddressSpace::find_entry(u64 address) const {
 // few are free, so that a guest with a tiny limit can start.
 u64* AddressSpace::make_slot(u64 address) {
   constexpr u64 kFreeTables = 64;
-  const auto may_grow = [&](u64 bytes) { return tables_++ < kFreeTables || account()->charge(bytes); };
+  const auto may_grow = [&](u64 bytes) { return tables_++ < kFreeTables || charge(bytes); };
   const u64 page = address >> kPageShift;
   auto& branch = branches_[page >> 24];
   if (!branch) {
@@ -286,7 +293,7 @@ void AddressSpace::drop_pages(u64 address, u64 size) {
   });
 }
 
-// A page nobody has touched yet shows its image, or zeros.
+// A page that was never touched shows its image, or zeros.
 u64 AddressSpace::make_entry(u64 address, const memory::Area& area) const {
   const u8* page = kZeros;
   u64 in_place = 0;
@@ -332,7 +339,7 @@ void AddressSpace::forget_code(u64& entry) {
   if (listener_) listener_->code_written(page_of(entry));
 }
 
-AddressSpace::Resolved AddressSpace::resolve(TranslationCache& cache, u64 tagged, Access access) {
+AddressSpace::Resolved AddressSpace::resolve(Tlb& cache, u64 tagged, Access access) {
   const u64 address = tagged & kUntagged;
   if (address >= kAddressLimit) return {Trap::kUnmapped, nullptr, 0};
   const u64* found = find_entry(address);
@@ -355,11 +362,11 @@ AddressSpace::Resolved AddressSpace::resolve(TranslationCache& cache, u64 tagged
       forget_code(entry);
     }
   }
-  if (common_) {
+  if (is_shared_) {
     // Into the lane's own cache, for good: once lanes have run, the map stays as it is. Writes to code must be noted,
     // and where there are locks every access takes one.
-    if (&cache != &cache_ && !common_locks())
-      cache.set_common(address, entry & kPageRead, (entry & (kPageWrite | kPageExecute)) == kPageWrite, page_of(entry));
+    if (&cache != &cache_ && !shared_locks())
+      cache.set_shared(address, entry & kPageRead, (entry & (kPageWrite | kPageExecute)) == kPageWrite, page_of(entry));
     return {Trap::kNone, page_of(entry), entry};
   }
   const bool writable = (entry & kPageWrite) && (entry & kPageOwn) && !(entry & kPageCode);
@@ -370,7 +377,7 @@ AddressSpace::Resolved AddressSpace::resolve(TranslationCache& cache, u64 tagged
 AddressSpace::CodePage AddressSpace::code_page(u64 address) {
   const Resolved resolved = resolve(cache_, address, Access::kExecute);
   if (resolved.trap != Trap::kNone) return {resolved.trap, nullptr};
-  if (common_) return {Trap::kNone, resolved.page};  // every page that may be executed counts as code
+  if (is_shared_) return {Trap::kNone, resolved.page};  // every page that may be executed counts as code
   *make_slot(address & kUntagged) |= kPageCode;  // there: the page was just resolved
   // One page may be cached once only, under its own address; stores must take the slow path from now on.
   cache_.at(address).write_tag = kNoPage;
@@ -390,7 +397,7 @@ bool AddressSpace::holds_code(u64 address, u64 size) const {
 
 // Resolves all pages of the access before copy(entry, offset in page, done, count) is called for any.
 template <class Copy>
-SlowAccess AddressSpace::each_page(TranslationCache& cache, u64 address, u32 size, Access access, Copy copy) {
+SlowAccess AddressSpace::each_page(Tlb& cache, u64 address, u32 size, Access access, Copy copy) {
   const u64 first_count = std::min<u64>(size, kPageSize - page_offset(address));
   const Resolved first = resolve(cache, address, access);
   if (first.trap != Trap::kNone) return {first.trap, address};
@@ -407,65 +414,65 @@ SlowAccess AddressSpace::each_page(TranslationCache& cache, u64 address, u32 siz
 // Bytes inside a page.
 void AddressSpace::read_page(u64 entry, u64 offset, void* to, u64 count) const {
   const u8* const from = page_of(entry) + offset;
-  if (!common_) {
+  if (!is_shared_) {
     std::memcpy(to, from, count);
   } else {
-    CommonBytes(common_locks()).load(from, to, count);
+    SharedBytes(shared_locks()).load(from, to, count);
   }
 }
 void AddressSpace::write_page(u64 entry, u64 offset, const void* from, u64 count) {
   u8* const to = page_of(entry) + offset;
-  if (!common_) {
+  if (!is_shared_) {
     std::memcpy(to, from, count);
   } else {
-    CommonBytes(common_locks()).store(to, from, count);
+    SharedBytes(shared_locks()).store(to, from, count);
     note_write(entry);
   }
 }
 
-// A lane of a common space that decoded this page must hear of it.
+// A lane of a shared space that decoded this page must hear of it.
 void AddressSpace::note_write(u64 entry) {
   if (entry & kPageExecute) code_version_.fetch_add(1, std::memory_order_release);
 }
 
-void AddressSpace::look_at_code(TranslationCache& cache) {
+void AddressSpace::check_code_version(Tlb& cache) {
   const u64 now = code_version_.load(std::memory_order_acquire);
-  if (!cache.common || now == cache.code_version) return;
+  if (!cache.shares_memory || now == cache.code_version) return;
   cache.code_version = now;
-  cache.common->code_of_others();
+  cache.shares_memory->other_lane_wrote_code();
 }
 
-void AddressSpace::fence_slow(TranslationCache& cache) {
+void AddressSpace::fence_slow(Tlb& cache) {
   sync::fence<sync::kSequential, sync::kSystem>();
-  look_at_code(cache);
+  check_code_version(cache);
 }
 
-SlowAccess AddressSpace::read_slow(TranslationCache& cache, u64 address, void* to, u32 size) {
+SlowAccess AddressSpace::read_slow(Tlb& cache, u64 address, void* to, u32 size) {
   return each_page(cache, address, size, Access::kRead, [&](u64 entry, u64 offset, u64 done, u64 count) {
     read_page(entry, offset, static_cast<u8*>(to) + done, count);
   });
 }
 
-SlowAccess AddressSpace::write_slow(TranslationCache& cache, u64 address, const void* from, u32 size) {
+SlowAccess AddressSpace::write_slow(Tlb& cache, u64 address, const void* from, u32 size) {
   const SlowAccess done =
       each_page(cache, address, size, Access::kWrite, [&](u64 entry, u64 offset, u64 at, u64 count) {
         write_page(entry, offset, static_cast<const u8*>(from) + at, count);
       });
-  if (common_) look_at_code(cache);
+  if (is_shared_) check_code_version(cache);
   return done;
 }
 
-SlowAccess AddressSpace::exchange_slow(TranslationCache& cache, u64 address, const void* expected, const void* desired,
+SlowAccess AddressSpace::exchange_slow(Tlb& cache, u64 address, const void* expected, const void* desired,
                                        void* observed, u32 size) {
-  if (common_) {
+  if (is_shared_) {
     // Aligned, so that it lies in one page.
     const Resolved readable = resolve(cache, address, Access::kRead);
     if (readable.trap != Trap::kNone) return {readable.trap, address};
     const Resolved page = resolve(cache, address, Access::kWrite);
     if (page.trap != Trap::kNone) return {page.trap, address};
-    CommonBytes(common_locks()).compare_exchange(page.page + page_offset(address), expected, desired, observed, size);
+    SharedBytes(shared_locks()).compare_exchange(page.page + page_offset(address), expected, desired, observed, size);
     note_write(page.entry);
-    look_at_code(cache);
+    check_code_version(cache);
     return {Trap::kNone, 0};
   }
   const SlowAccess seen = read_slow(cache, address, observed, size);

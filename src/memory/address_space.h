@@ -5,9 +5,9 @@
 // are never written: the first write to such a page moves it into a private frame. The exception is an image made to be
 // written in place; it holds no code.
 //
-// A common space is one memory for many lanes, each on a thread of its own. All its pages are there from the start, so
-// that nothing but their bytes changes while lanes run, and every access to them is atomic (memory/common_bytes.h). Its
-// map changes only while all lanes rest.
+// A shared space is one memory for many lanes, each on a thread of its own. All its pages are there from the start, so
+// that nothing but their bytes changes while lanes run, and every access to them is atomic
+// (memory/freestanding/shared_bytes.h). Its map changes only while all lanes are stopped.
 #pragma once
 
 #include <atomic>
@@ -17,11 +17,11 @@
 
 #include "base/cpu.h"
 #include "memory/account.h"
-#include "memory/areas.h"
 #include "memory/frame_pool.h"
+#include "memory/freestanding/areas.h"
+#include "memory/freestanding/paged.h"
 #include "memory/guest_memory.h"
 #include "memory/image.h"
-#include "memory/paged.h"
 
 namespace kvrm::memory {
 
@@ -31,14 +31,14 @@ class CodeListener {
   virtual ~CodeListener() = default;
   virtual void code_written(const u8* page) = 0;  // the page's bytes are about to change, or it goes away
   virtual void code_remapped() = 0;  // an address may now show another page
-  virtual void code_of_others() {}  // another lane of a common memory may have written code
+  virtual void other_lane_wrote_code() {}  // another lane of a shared memory may have written code
 };
 
 class AddressSpace final : public GuestMemory {
  public:
-  explicit AddressSpace(AccountPointer account, bool common = false);
-  explicit AddressSpace(u64 limit_bytes, bool common = false)
-      : AddressSpace(std::make_shared<Account>(limit_bytes), common) {}
+  explicit AddressSpace(AccountPointer account, bool shares_memory = false);
+  explicit AddressSpace(u64 limit_bytes, bool shares_memory = false)
+      : AddressSpace(std::make_shared<Account>(limit_bytes), shares_memory) {}
   ~AddressSpace() override;
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
@@ -62,15 +62,15 @@ class AddressSpace final : public GuestMemory {
   std::vector<Area> areas() const override;
 
   // The engine's side.
-  Paged<AddressSpace> policy() { return {&cache_, this}; }  // of the one lane; lanes of a common space have their own
-  SlowAccess read_slow(TranslationCache& cache, u64 address, void* to, u32 size);
-  SlowAccess write_slow(TranslationCache& cache, u64 address, const void* from, u32 size);
-  SlowAccess exchange_slow(TranslationCache& cache, u64 address, const void* expected, const void* desired,
-                           void* observed, u32 size);
-  void fence_slow(TranslationCache& cache);
-  bool is_common() const { return common_; }
-  // Tells the lane of a common space if some lane has written where code may be since it last looked.
-  void look_at_code(TranslationCache& cache);
+  Paged<AddressSpace> policy() { return {&cache_, this}; }  // of the one lane; lanes of a shared space have their own
+  SlowAccess read_slow(Tlb& cache, u64 address, void* to, u32 size);
+  SlowAccess write_slow(Tlb& cache, u64 address, const void* from, u32 size);
+  SlowAccess exchange_slow(Tlb& cache, u64 address, const void* expected, const void* desired, void* observed,
+                           u32 size);
+  void fence_slow(Tlb& cache);
+  bool is_shared() const { return is_shared_; }
+  // Tells the lane of a shared space if some lane has written where code may be since its last check.
+  void check_code_version(Tlb& cache);
   // The bytes of the page to decode from, marked so that a write to it is noticed. The page pointer identifies the
   // physical page for as long as the listener is not told otherwise.
   struct CodePage {
@@ -97,7 +97,7 @@ class AddressSpace final : public GuestMemory {
   std::vector<PrivatePage> private_pages() const;
 
   u64 private_bytes() const { return frames_.bytes_in_use(); }
-  // Of the guest: who keeps something else for it puts that there too.
+  // Of the guest: what the host keeps for it elsewhere counts there too.
   const AccountPointer& account() const { return frames_.account(); }
   u64 limit_bytes() const { return account()->limit(); }
 
@@ -112,6 +112,7 @@ class AddressSpace final : public GuestMemory {
   void read_page(u64 entry, u64 offset, void* to, u64 count) const;
   void write_page(u64 entry, u64 offset, const void* from, u64 count);
   void note_write(u64 entry);
+  bool charge(u64 bytes);
   bool make_room(u32 areas = Areas::kMostGrowth);
   bool shows_in_place(u64 address, u64 size) const;
   u64 hold(std::shared_ptr<const Image> image);
@@ -128,9 +129,9 @@ class AddressSpace final : public GuestMemory {
   u64 entry_for_read(u64 address, u32 required) const;
   bool make_private(u64 address, u64& entry);
   void forget_code(u64& entry);
-  Resolved resolve(TranslationCache& cache, u64 address, Access access);
+  Resolved resolve(Tlb& cache, u64 address, Access access);
   template <class Copy>
-  SlowAccess each_page(TranslationCache& cache, u64 address, u32 size, Access access, Copy copy);
+  SlowAccess each_page(Tlb& cache, u64 address, u32 size, Access access, Copy copy);
 
   // A radix tree over the 36 bits of a page number, 12 bits a level.
   static constexpr u64 kFanout = 4096;
@@ -142,16 +143,17 @@ class AddressSpace final : public GuestMemory {
   };
   std::unique_ptr<Branch> branches_[kFanout];
 
-  const bool common_;
-  std::atomic<u64> code_version_ = 0;  // of a common space: counts writes to pages that may be executed
+  const bool is_shared_;
+  std::atomic<u64> code_version_ = 0;  // of a shared space: counts writes to pages that may be executed
   u64 tables_ = 0;
+  u64 charged_ = 0;  // tables and areas on the account
   FramePool frames_;
   std::vector<memory::Area> area_storage_;
   Areas areas_;
   // Images that areas show. An area's `image` is the index here plus one, its `source` the offset in the image.
   std::vector<std::shared_ptr<const Image>> images_;
   CodeListener* listener_ = nullptr;
-  TranslationCache cache_;
+  Tlb cache_;
 };
 
 }  // namespace kvrm::memory

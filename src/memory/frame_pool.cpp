@@ -28,15 +28,24 @@ u64 first_missing(const u64* frames) {
 }  // namespace
 
 FramePool::FramePool(AccountPointer account)
-    : account_(std::move(account)), most_reserved_(kMostSparse * (account_->limit() / kWindowBytes + kFirstExtent)) {}
+    : account_(std::move(account)), most_reserved_(kMostSparse * (account_->limit() / kWindowBytes + kFirstExtent)) {
+  account_->set_reclaim([this] { give_idle_back(); });
+}
 
 FramePool::~FramePool() {
+  account_->set_reclaim({});
   account_->release(bytes_in_use());
+  account_->remove_idle(idle_ * kFrameBytes);
   for (const auto& extent : extents_) munmap(extent->base, extent->windows.size() * kWindowBytes);
 }
 
 u8* FramePool::allocate(u64 address) {
-  if (!account_->charge(kFrameBytes)) return nullptr;
+  // Most often an idle frame becomes this one: it does not count twice, or a guest at its limit would lose all of them.
+  const u64 likely = idle_ != 0 ? kFrameBytes : 0;
+  account_->remove_idle(likely);
+  const bool charged = account_->charge(kFrameBytes);
+  account_->add_idle(likely);
+  if (!charged) return nullptr;
   u8* const frame = find_frame(address);
   if (!frame) account_->release(kFrameBytes);
   return frame;
@@ -57,6 +66,7 @@ u8* FramePool::take(Window& window, u64 frame) {
   most_in_use_ = std::max(most_in_use_, ++in_use_);
   if (has(window.touched, frame)) {
     --idle_;
+    account_->remove_idle(kFrameBytes);
   } else {
     add(window.touched, frame);
     if (in_use_ + idle_ > most_in_use_ + kSpare) give_idle_back();
@@ -72,9 +82,10 @@ void FramePool::release(u8* frame) {
   --in_use_;
   ++idle_;
   account_->release(kFrameBytes);
+  account_->add_idle(kFrameBytes);
 }
 
-// A part of a word of frames at a time: whoever let go of many mostly let go of neighbours.
+// A part of a word of frames at a time: a guest that releases many mostly releases neighbors.
 void FramePool::give_idle_back() {
   for (const auto& [block, window] : windows_) {
     for (u64 i = 0; i < kWindowFrames / 64; ++i) {
@@ -87,6 +98,7 @@ void FramePool::give_idle_back() {
       window->touched[i] &= window->used[i];
     }
   }
+  account_->remove_idle(idle_ * kFrameBytes);
   idle_ = 0;
 }
 

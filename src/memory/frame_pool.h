@@ -2,8 +2,8 @@
 //
 // A frame lies where its guest address says: 16 MiB of guest addresses have a window of the same size on the host, and
 // neighbouring windows lie side by side where there is room. So the distance from a guest's address to the host's is
-// mostly the same for all pages of an area, and translated code guesses it (translator/page_guesses.h). Only address
-// space is set aside; frames that were never handed out take no memory.
+// mostly the same for all pages of an area, and translated code guesses it (translator/passes/host_addend_guesses.h).
+// Only address space is set aside; frames that were never handed out take no memory.
 #pragma once
 
 #include <map>

@@ -19,7 +19,7 @@ class Image {
   Image(u64 size, Fill fill) : Image(size, Kind::kRead) {
     fill(data_);
   }
-  // Zeros that whoever maps them writes in place: nothing is copied, and everybody sees it.
+  // Zeros that are written in place: nothing is copied, and every guest that maps them sees the writes.
   explicit Image(u64 size) : Image(size, Kind::kWrittenInPlace) {}
   ~Image();
   Image(const Image&) = delete;

@@ -5,7 +5,7 @@
 namespace kvrm {
 namespace {
 
-// Puts tensors one behind the other.
+// Puts tensors one after the other.
 class Builder {
  public:
   Builder(std::string name, std::string purpose) {

@@ -5,7 +5,7 @@
 namespace kvrm::neural {
 namespace {
 
-// Reads tensors one behind the other. Files have a layer's weights by output, inference wants them by input.
+// Reads tensors one after the other. Files have a layer's weights by output, inference wants them by input.
 class Reader {
  public:
   explicit Reader(const Weights& weights) : next_(weights.values.data()) {}

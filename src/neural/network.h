@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "kvrm/models.h"
-#include "neural/dispatch_network.h"
+#include "neural/freestanding/dispatch_network.h"
 
 namespace kvrm::neural {
 

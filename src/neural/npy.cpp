@@ -20,7 +20,7 @@ class Header {
  public:
   explicit Header(std::string_view text) : text_(text) {}
 
-  // What stands behind 'key': up to the comma that ends it.
+  // The value after 'key': up to the comma that ends it.
   std::optional<std::string_view> value(std::string_view key) const {
     const std::string quoted = "'" + std::string(key) + "'";
     std::size_t at = text_.find(quoted);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "isa/a64_operands.h"
-#include "semantics/aligned.h"
 #include "semantics/load_store.h"
 
 namespace kvrm::semantics {

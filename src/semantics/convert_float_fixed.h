@@ -1,4 +1,4 @@
-// Conversion between floating point and fixed point: 64 - scale bits are behind the point.
+// Conversion between floating point and fixed point: 64 - scale bits are after the point.
 #pragma once
 
 #include "isa/a64_operands.h"

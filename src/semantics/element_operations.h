@@ -213,7 +213,7 @@ KVRM_INLINE E count_leading_sign_bits(E value) {
   const E differing = static_cast<E>(value ^ static_cast<E>(as_signed(value) >> 1));
   return static_cast<E>(count_leading_zeros(differing) - 1);
 }
-// Sums of neighbouring bits, pairs and halves: no library call where the target has no such instruction.
+// Sums of neighboring bits, pairs and halves: no library call where the target has no such instruction.
 KVRM_INLINE u8 count_ones(u8 value) {
   const u32 pairs = value - (value >> 1 & 0x55u);
   const u32 halves = (pairs & 0x33) + (pairs >> 2 & 0x33);

@@ -37,7 +37,7 @@ KVRM_COLD FloatResult<T> float_add_cold(T a, T b, bool subtract, u32 mode) {
   return float_add_software(a, b, subtract, mode);
 }
 
-// Whether hardware's fused multiply-add can judge a result, or nobody asks because inexact is sticky.
+// Whether hardware's fused multiply-add can judge a result, or no check is needed because inexact is sticky.
 KVRM_INLINE bool float_can_judge(u32 mode) {
   return float_rounds_to_nearest(mode) && (mode & kInexact || has_hardware_fma());
 }

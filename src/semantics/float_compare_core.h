@@ -8,7 +8,7 @@
 
 namespace kvrm::semantics {
 
-// Whether a comparison can look at the bits as they are: no NaN and nothing to flush.
+// Whether a comparison can compare the bits as they are: no NaN and nothing to flush.
 template <class T>
 KVRM_INLINE bool float_is_plainly_ordered(T a, T b, u32 mode) {
   return KVRM_LIKELY(!(mode & kFlushOf<T>)) && !float_is_nan(a) && !float_is_nan(b);

@@ -16,7 +16,7 @@ struct FloatInteger {
 
 // x * 2^scale.
 KVRM_INLINE FloatInteger float_round_to_integer(const FloatParts& x, i32 scale, Rounding rounding) {
-  const i32 below = 63 - (x.exponent + scale);  // this many bits are behind the point
+  const i32 below = 63 - (x.exponent + scale);  // this many bits are after the point
   if (below < 0) return {0, 0, true};
   if (below == 0) return {x.significand, 0, false};
   const u64 whole = below < 64 ? x.significand >> below : 0;
@@ -67,7 +67,7 @@ KVRM_INLINE FloatResult<u64> float_to_int(T a, Rounding rounding, u32 fraction_b
                                           u32 mode) {
   count_float_operation();
   if constexpr (sizeof(T) != 2) {
-    // Hardware rounds numbers below 2^63 toward zero, and what it leaves behind is exact.
+    // Hardware rounds numbers below 2^63 toward zero, and the remainder is exact.
     if (fraction_bits == 0 && !(mode & kFlush) && KVRM_LIKELY(float_exponent(a) < kBias<T> + 63)) {
       const i64 whole = static_cast<i64>(to_hardware(a));
       const Hardware<T> rest = to_hardware(a) - static_cast<Hardware<T>>(whole);

@@ -7,7 +7,7 @@
 
 namespace kvrm::semantics {
 
-// The sticky flags, at their places in FPSR.
+// The sticky flags, at their bits in FPSR.
 inline constexpr u32 kInvalid = 1u << 0;        // IOC
 inline constexpr u32 kDivideByZero = 1u << 1;   // DZC
 inline constexpr u32 kOverflow = 1u << 2;       // OFC
@@ -15,7 +15,7 @@ inline constexpr u32 kUnderflow = 1u << 3;      // UFC
 inline constexpr u32 kInexact = 1u << 4;        // IXC
 inline constexpr u32 kInputDenormal = 1u << 7;  // IDC
 
-// The controls, at their places in FPCR.
+// The controls, at their bits in FPCR.
 inline constexpr u32 kFlushHalf = 1u << 19;       // FZ16
 inline constexpr u32 kRoundingShift = 22;         // RMode
 inline constexpr u32 kRoundingMask = 3u << kRoundingShift;
@@ -43,8 +43,8 @@ struct FloatTest {
   u32 flags;
 };
 
-// The `mode` every operation takes: FPCR, and at FPSR's place of IXC whether inexact is sticky already. Where it is,
-// hardware may do the arithmetic: nobody can see that it does not report inexact.
+// The `mode` every operation takes: FPCR, and at FPSR's bit IXC whether inexact is sticky already. Where it is,
+// hardware may do the arithmetic: that it does not report inexact cannot be seen.
 KVRM_INLINE u32 float_mode(const Cpu& cpu) { return cpu.fpcr | (cpu.fpsr & kInexact); }
 
 KVRM_INLINE Rounding rounding_of(u32 mode) { return static_cast<Rounding>(mode >> kRoundingShift & 3); }

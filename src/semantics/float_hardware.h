@@ -2,7 +2,7 @@
 //
 // It is used only where the mode is round to nearest, without flushing of inputs, and inexact is sticky already
 // (float_hardware_serves). Then an IEEE 754 operation on the same operands gives the same value, and what may differ is
-// only NaNs (never taken from hardware) and the flags. So each fast path looks at the result alone:
+// only NaNs (never taken from hardware) and the flags. So each fast path checks the result alone:
 //   - a result that is finite had no infinity or NaN among the operands of +, -, *, sqrt and fused multiply-add, and
 //     did not overflow: no flag but inexact, which is sticky, and underflow, which needs an inexact denormal;
 //   - sums are never inexact when denormal, square roots never denormal: finite is enough for them;

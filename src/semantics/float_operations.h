@@ -11,7 +11,7 @@ struct FloatAdd {
   KVRM_INLINE FloatResult<T> operator()(T n, T m, u32 mode) const {
     return float_add(n, m, mode);
   }
-  // Of all elements at once; float_vector.h looks at the results.
+  // Of all elements at once; float_vector.h checks the results.
   static constexpr HardwareServes kServes = HardwareServes::kFinite;
   template <class V>
   static KVRM_INLINE V together(V n, V m) {

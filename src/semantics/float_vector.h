@@ -2,7 +2,7 @@
 // the operands, applies the operation to every element, and writes the result and the flags of all elements at once.
 // Rows with a size bit work on singles and doubles, the others on halves; rows without Q are scalar.
 // The work is done in chunks of 64 bits: that much and the flags come back from a called function as a value. Those
-// functions are named ..._called and not KVRM_COLD, because they hold the usual path too.
+// functions are named ..._called and not KVRM_COLD, because they hold the fast path too.
 #pragma once
 
 #include "semantics/float.h"
@@ -52,7 +52,7 @@ KVRM_INLINE FloatChunk float_chunk_of(Operation operation, u32 mode, Chunk... ch
 }
 
 #if KVRM_HARDWARE_VECTORS
-// A whole register at once, if hardware serves and no result needs a closer look.
+// A whole register at once, if hardware serves and no result needs a closer check.
 template <class T, class Operation, class... Operands>
 KVRM_INLINE bool float_together(FloatLanes& lanes, u32 mode, const Operands&... operands) {
   if (!float_hardware_serves(mode)) return false;
@@ -154,7 +154,7 @@ KVRM_INLINE U128 every_second(const U128& low, const U128& high, u32 first) {
   return result;
 }
 
-// Neighbours of m:n. For a 64-bit operation m:n is one register's worth, and so is each side of the pairs.
+// Neighbors of m:n. For a 64-bit operation m:n is one register's worth, and so is each side of the pairs.
 template <class T, class Op, class Operation>
 KVRM_INLINE FloatLanes float_pairs(const Op& op, Operation operation, u32 mode, const U128& n, const U128& m) {
   const U128 low = op.Q ? n : U128{n.lo, m.lo};
@@ -185,7 +185,7 @@ KVRM_INLINE void float_scalar_pair(Cpu& cpu, const Op& op, Operation operation) 
   write_lanes(cpu, op.Vd, float_apply(op, operation, float_mode(cpu), n, second));
 }
 
-// Neighbours combined until one element is left: the tree of the manual's Reduce().
+// Neighbors combined until one element is left: the tree of the manual's Reduce().
 template <class T, class Operation>
 __attribute__((noinline)) FloatResult<T> float_reduce_called(u64 low, u64 high, bool whole, u32 mode) {
   U128 value{low, high};

@@ -1,5 +1,5 @@
-// Floating point by indexed element: the element H, H:L or H:L:M of a register, in every place. Where M is not part of
-// the index it is the top bit of the register's number.
+// Floating point by indexed element: the element H, H:L or H:L:M of a register, in every element. Where M is not part
+// of the index it is the top bit of the register's number.
 #pragma once
 
 #include "semantics/float_operations.h"

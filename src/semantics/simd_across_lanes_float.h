@@ -1,4 +1,4 @@
-// Advanced SIMD across lanes: the floating-point maxima and minima, as a tree of neighbouring pairs.
+// Advanced SIMD across lanes: the floating-point maxima and minima, as a tree of neighboring pairs.
 #pragma once
 
 #include "isa/a64_operands.h"

@@ -94,7 +94,7 @@ KVRM_INLINE void binary_onto(Cpu& cpu, const Op& op, F f) {
                }));
 }
 
-// f of neighbouring pairs of n, then of m.
+// f of neighboring pairs of n, then of m.
 template <Size kLeast, Size kMost, class Op, class F>
 KVRM_INLINE void pairwise(Cpu& cpu, const Op& op, F f) {
   const U128 n = cpu.q[op.Vn];

@@ -15,17 +15,17 @@ struct Halves {
 // The register a structure's next element goes to; after V31 comes V0.
 KVRM_INLINE u8 next_vector(u8 first, u32 index) { return static_cast<u8>((first + index) & 31); }
 
-// Memory order of a structure access: element e of register r stands at place e * kRegisters + r. With E = u64 halves
-// and one register after the other (LD1), r * places + e.
+// Memory order of a structure access: element e of register r is at index e * kRegisters + r. With E = u64 halves
+// and one register after the other (LD1), r * elements + e.
 template <class E, u32 kHalves>
-KVRM_INLINE E memory_element(const Halves<kHalves>& halves, u32 place) {
-  const u32 position = place * kBits<E>;
+KVRM_INLINE E memory_element(const Halves<kHalves>& halves, u32 index) {
+  const u32 position = index * kBits<E>;
   return static_cast<E>(halves.words[position / 64] >> (position & 63));
 }
 
 template <class E, u32 kHalves>
-KVRM_INLINE void set_memory_element(Halves<kHalves>& halves, u32 place, E element) {
-  const u32 position = place * kBits<E>;
+KVRM_INLINE void set_memory_element(Halves<kHalves>& halves, u32 index, E element) {
+  const u32 position = index * kBits<E>;
   halves.words[position / 64] |= u64{element} << (position & 63);
 }
 

@@ -9,7 +9,7 @@ namespace kvrm::semantics {
 
 // Eight bytes of a lookup in one register of the table. Where an index, counted from first, falls outside of it, the
 // byte of old stays.
-KVRM_COLD inline u64 look_up(u64 old, u64 table_lo, u64 table_hi, u64 indices, u32 first) {
+KVRM_COLD inline u64 lookup(u64 old, u64 table_lo, u64 table_hi, u64 indices, u32 first) {
   u64 result = 0;
 #pragma GCC unroll 8
   for (u32 shift = 0; shift < 64; shift += 8) {
@@ -28,8 +28,8 @@ KVRM_INLINE void table_lookup(Cpu& cpu, const Op& op, U128 result) {
   for (u32 i = 0; i < 4; ++i) {
     if (i > op.len) break;
     const U128 table = cpu.q[(op.Vn + i) & 31];
-    result.lo = look_up(result.lo, table.lo, table.hi, indices.lo, 16 * i);
-    if (op.Q) result.hi = look_up(result.hi, table.lo, table.hi, indices.hi, 16 * i);
+    result.lo = lookup(result.lo, table.lo, table.hi, indices.lo, 16 * i);
+    if (op.Q) result.hi = lookup(result.hi, table.lo, table.hi, indices.hi, 16 * i);
   }
   cpu.q[op.Vd] = keep_half(result, op.Q);
 }

@@ -1,4 +1,4 @@
-// The tables behind the reciprocal and reciprocal square root estimates, computed as the manual does
+// The tables of the reciprocal and reciprocal square root estimates, computed as the manual does
 // (shared/functions/float/fprecipestimate and fprsqrtestimate), and URECPE's and URSQRTE's use of them.
 #pragma once
 

@@ -33,7 +33,7 @@ KVRM_INLINE U128 with_element(U128 value, u32 index, E element) {
   return value;
 }
 
-// The element in every place.
+// The value in every element.
 template <class E>
 KVRM_INLINE U128 replicate(E element) {
   const u64 half = u64{element} * (~u64{0} / low_ones(kBits<E>));
@@ -103,7 +103,7 @@ KVRM_INLINE U128 map2(const U128& a, const U128& b, F f) {
   return map<E>(f, Elements<E>(a), Elements<E>(b));
 }
 
-// f of neighbouring pairs: those of a fill the low half of the result, those of b the high half. For a 64-bit
+// f of neighboring pairs: those of a fill the low half of the result, those of b the high half. For a 64-bit
 // operation both sources are 64 bits wide and so is the result.
 template <class E, class F>
 KVRM_INLINE U128 map_pairs(const U128& a, const U128& b, bool whole, F f) {

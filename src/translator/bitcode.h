@@ -6,7 +6,7 @@
 namespace kvrm::translator {
 
 std::string_view rows_bitcode();
-std::string_view common_rows_bitcode();
+std::string_view shared_rows_bitcode();
 std::string_view gpu_rows_bitcode();
 // Changes with all of them.
 std::string_view rows_version();

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lists the functions that the rows' bitcode calls and does not inline, as KVRM_COLD_FUNCTION(name) lines, behind a
+"""Lists the functions that the rows' bitcode calls and does not inline, as KVRM_COLD_FUNCTION(name) lines, after a
 KVRM_ROWS_VERSION(text) that names the bitcode and the translator: regions made by another one are not used.
 
     cold_functions.py --nm llvm-nm-19 --bitcode rows.bc --out cold_functions.inc SOURCE...

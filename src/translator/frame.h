@@ -10,25 +10,25 @@
 
 namespace kvrm::translator {
 
-// Budgets are counted in credit: so much for each instruction that may still retire.
+// Budgets are biased: each instruction that may still retire counts budget_per_instruction().
 struct FrameStart {
   llvm::Function* function;
   llvm::Value* budget;  // of any integer type
-  llvm::Value* way_in = nullptr;  // 32 bits: which head of the plan the lane is at, where there may be several
+  llvm::Value* entry_point = nullptr;  // 32 bits: which entry point of the plan the lane is at; null if there is one
 };
 
 class Frame {
  public:
   virtual ~Frame() = default;
 
-  virtual u64 credit_per_instruction() const = 0;
-  // The budget below which no round of the region may begin; `words` is what the region holds.
+  virtual u64 budget_per_instruction() const = 0;
+  // The budget below which no iteration of a loop may start; `words` is what the region holds.
   virtual u64 least_budget(u32 words) const = 0;
 
-  // The function, and at its entry whatever must hold before the region may run.
+  // Creates the function. Its entry block checks what must hold before the region may run.
   virtual FrameStart begin(llvm::Module& module, llvm::IRBuilder<>& builder, const std::string& name,
                            const Plan& plan) = 0;
-  // What rows get beside the state: a struct of so many bytes, or several of them, of which a word uses one.
+  // What rows get beside the state: links_count() structs of this size, of which a word uses one.
   virtual u64 links_size() const = 0;
   virtual u32 links_count() const { return 1; }
   virtual u32 links_of(const PlanBlock& /*block*/, u32 /*index*/) { return 0; }
@@ -36,7 +36,7 @@ class Frame {
   // Where a part of the state is while no region runs.
   virtual llvm::Value* home(llvm::IRBuilder<>& builder, u64 offset) = 0;
 
-  // The ways out. The state is complete but for pc; each ends its block.
+  // Exits. The state is complete but for pc; each ends its block.
   virtual void leave_to(llvm::IRBuilder<>& builder, u64 pc, llvm::Value* budget) = 0;
   virtual void leave_to_register(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget) = 0;
   virtual void pause(llvm::IRBuilder<>& builder, u64 pc, llvm::Value* budget) = 0;

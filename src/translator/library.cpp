@@ -4,9 +4,11 @@
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include <cstring>
 #include <set>
 
 #include "isa/a64_names.h"
+#include "semantics/meaning.h"
 
 namespace kvrm::translator {
 
@@ -49,6 +51,23 @@ bool define_called(llvm::Module& module, llvm::StringRef bitcode) {
     function.setLinkage(llvm::GlobalValue::InternalLinkage);
   }
   return true;
+}
+
+u64 pack_row_operands(isa::Row row, u32 word) {
+  u64 bits = 0;
+  switch (row) {
+#define KVRM_PACK_CASE(name)                      \
+  case isa::Row::name: {                          \
+    const isa::name op = isa::name::decode(word); \
+    static_assert(sizeof(op) <= sizeof(bits));    \
+    std::memcpy(&bits, &op, sizeof(op));          \
+    break;                                        \
+  }
+    KVRM_FOR_EACH_IMPLEMENTED_ROW(KVRM_PACK_CASE)
+#undef KVRM_PACK_CASE
+    default: break;
+  }
+  return bits;
 }
 
 }  // namespace kvrm::translator

@@ -29,7 +29,10 @@ class Library {
   std::unique_ptr<llvm::Module> module_;
 };
 
-// Brings into a module, from the library's bitcode, the functions it calls, as its own. False if that failed.
+// A word's operands as the rows' functions take them.
+u64 pack_row_operands(isa::Row row, u32 word);
+
+// Defines in a module the functions it calls, from the library's bitcode. False if that failed.
 bool define_called(llvm::Module& module, llvm::StringRef bitcode);
 
 }  // namespace kvrm::translator

@@ -1,4 +1,4 @@
-// Which way branches of regions mostly go, for LLVM.
+// Branch weights for LLVM.
 #pragma once
 
 #include <llvm/IR/MDBuilder.h>

@@ -1,6 +1,6 @@
-// Stands in where the translator is not built.
+// Replaces the translator where it is not built.
 #include "translator/bitcode.h"
-#include "translator/gpu_translator.h"
+#include "translator/gpu/translator.h"
 #include "translator/translator.h"
 
 namespace kvrm::translator {

@@ -14,7 +14,7 @@ namespace {
 constexpr u64 kWordBytes = 4;
 
 // How many words a direct branch goes.
-std::optional<i64> distance_of(isa::Row row, u32 word) {
+std::optional<i64> branch_offset(isa::Row row, u32 word) {
   switch (row) {
     case isa::Row::B: return isa::B::decode(word).simm26;
     case isa::Row::BL: return isa::BL::decode(word).simm26;
@@ -39,7 +39,7 @@ constexpr bool is_implemented(isa::Row row) {
 
 bool is_barrier(isa::Row row) { return row == isa::Row::DSB || row == isa::Row::DMB || row == isa::Row::ISB; }
 
-// Whether the row looks at FPCR and FPSR.
+// Whether the row reads FPCR and FPSR.
 bool is_float(isa::Row row) {
   using isa::Group;
   switch (isa::facts(row).group) {
@@ -68,65 +68,65 @@ bool is_float(isa::Row row) {
   }
 }
 
-// The same code reached through different calls is different blocks, so that each return has one place to go to.
-struct Place {
+// The same code reached through different calls is different blocks, so that each return has one target.
+struct BlockKey {
   u64 address;
   std::vector<u64> returns;
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const BlockKey&) const = default;
 };
 
 class Planner {
  public:
   Planner(const CodeView& code, const PlanLimits& limits) : code_(code), limits_(limits) {}
 
-  Plan run(std::span<const u64> heads) {
-    for (const u64 head : heads) {
-      const auto known = numbers_.find({head, {}});
-      plan_.ways_in.push_back(known != numbers_.end() ? known->second : add_block({head, {}}));
+  Plan run(std::span<const u64> entry_pcs) {
+    for (const u64 pc : entry_pcs) {
+      const auto found = numbers_.find({pc, {}});
+      plan_.entry_points.push_back(found != numbers_.end() ? found->second : add_block({pc, {}}));
     }
-    for (std::size_t next = 0; next < places_.size(); ++next) fill(static_cast<u32>(next));
-    for (const u32 block : plan_.ways_in) {
+    for (std::size_t next = 0; next < keys_.size(); ++next) fill(static_cast<u32>(next));
+    for (const u32 block : plan_.entry_points) {
       if (plan_.blocks[block].words.empty()) return {};
     }
     for (const Call& call : calls_) add_returns(call);
     if (limits_.once) drop_unreached();
-    mark_loop_heads();
+    mark_loop_headers();
     return std::move(plan_);
   }
 
  private:
-  // From a block to a function, and where it returns to.
+  // A block calls a function, which returns to `back`.
   struct Call {
     u32 block, function;
-    std::optional<u32> back;  // none: that is left out
+    std::optional<u32> back;  // none: the plan leaves it out
   };
 
-  std::optional<u32> block_at(const Place& place, u64 from, isa::Flow flow) {
-    const auto found = numbers_.find(place);
+  std::optional<u32> block_at(const BlockKey& key, u64 from, isa::Flow flow) {
+    const auto found = numbers_.find(key);
     if (found != numbers_.end()) return found->second;
-    if (flow == isa::Flow::kCall && !limits_.copy_functions && holds(place.address)) return std::nullopt;
+    if (flow == isa::Flow::kCall && !limits_.copy_functions && holds(key.address)) return std::nullopt;
     if (limits_.once) {
-      if (const auto part = split_at(place)) return part;
+      if (const auto part = split_at(key)) return part;
     }
-    if (places_.size() >= limits_.blocks || plan_.words >= limits_.words) return std::nullopt;
-    if (!code_.follow({from, place.address, flow}) || !read(place.address)) return std::nullopt;
-    return add_block(place);
+    if (keys_.size() >= limits_.blocks || plan_.words >= limits_.words) return std::nullopt;
+    if (!code_.follow({from, key.address, flow}) || !read(key.address)) return std::nullopt;
+    return add_block(key);
   }
 
-  // Whether a function is there already, for another call: it is not copied.
+  // Whether the plan holds the function for another call: it is not copied.
   bool holds(u64 function) const {
     const auto found = numbers_.lower_bound({function, {}});
     return found != numbers_.end() && found->first.address == function;
   }
 
-  // Of the block that holds the place, what begins there becomes one of its own. None if no block does.
-  std::optional<u32> split_at(const Place& place) {
-    const auto behind = numbers_.upper_bound(place);
-    if (behind == numbers_.begin()) return std::nullopt;
-    const u32 number = std::prev(behind)->second;
-    const u64 index = (place.address - plan_.blocks[number].address) / kWordBytes;
+  // Splits the block that holds the pc there. None if no block does.
+  std::optional<u32> split_at(const BlockKey& key) {
+    const auto next = numbers_.upper_bound(key);
+    if (next == numbers_.begin()) return std::nullopt;
+    const u32 number = std::prev(next)->second;
+    const u64 index = (key.address - plan_.blocks[number].address) / kWordBytes;
     if (index >= plan_.blocks[number].words.size()) return std::nullopt;
-    const u32 part = add_block(place);
+    const u32 part = add_block(key);
     PlanBlock& first = plan_.blocks[number];
     PlanBlock& second = plan_.blocks[part];
     const auto at = static_cast<std::ptrdiff_t>(index);
@@ -134,8 +134,8 @@ class Planner {
     second.rows.assign(first.rows.begin() + at, first.rows.end());
     first.words.resize(index);
     first.rows.resize(index);
-    second.edges = std::exchange(first.edges, {{place.address, part}});
-    second.may_go_elsewhere = std::exchange(first.may_go_elsewhere, false);
+    second.edges = std::exchange(first.edges, {{key.address, part}});
+    second.has_indirect_branch = std::exchange(first.has_indirect_branch, false);
     for (Call& call : calls_) {
       if (call.block == number) call.block = part;
     }
@@ -143,69 +143,70 @@ class Planner {
     rest_[number] = part;
     return part;
   }
-  // The block that holds the last word of what was filled as this one.
+  // The block that holds the last word of what fill() made of this one.
   u32 last_part(u32 number) const {
     while (rest_[number] != 0) number = rest_[number];
     return number;
   }
 
-  u32 add_block(const Place& place) {
-    const u32 number = static_cast<u32>(places_.size());
-    numbers_.emplace(place, number);
-    places_.push_back(place);
-    plan_.blocks.emplace_back().address = place.address;
+  u32 add_block(const BlockKey& key) {
+    const u32 number = static_cast<u32>(keys_.size());
+    numbers_.emplace(key, number);
+    keys_.push_back(key);
+    plan_.blocks.emplace_back().address = key.address;
     rest_.push_back(0);
     return number;
   }
 
-  // The word at an address, if a region may hold it. Traps, the clock and what is no instruction are the interpreter's.
+  // The word at an address, if a region may hold it. Traps, the clock and what is no instruction are for the
+  // interpreter.
   std::optional<std::pair<u32, isa::Row>> read(u64 address) const {
     const auto word = code_.word(address);
     if (!word) return std::nullopt;
     const isa::Row row = code_.row(*word, address);
     if (row == isa::Row::kNone || !is_implemented(row) || isa::facts(row).flow == isa::Flow::kTrap) return std::nullopt;
     if (row == isa::Row::MRS && semantics::reads_clock(isa::MRS::decode(*word))) return std::nullopt;
-    if (code_.usual_float && row == isa::Row::MSR_reg) return std::nullopt;  // it may end what is usual
+    if (code_.default_fp_mode && row == isa::Row::MSR_reg) return std::nullopt;  // it may end the default FP mode
     if (code_.barriers_end && is_barrier(row)) return std::nullopt;
     return std::pair(*word, row);
   }
 
-  // From the word at `address`, the last one of what was filled as this block.
+  // From the word at `address`, the last one that fill() added to this block.
   void add_edge(u32 from, u64 address, isa::Flow flow, u64 target, std::vector<u64> returns) {
     const auto block = block_at({target, std::move(returns)}, address, flow);
     plan_.blocks[last_part(from)].edges.push_back({target, block});
   }
 
   void fill(u32 number) {
-    if (!plan_.blocks[number].words.empty()) return;  // part of another one
-    const Place place = places_[number];
-    u64 address = place.address;
+    if (!plan_.blocks[number].words.empty()) return;  // split_at() filled it
+    const BlockKey key = keys_[number];
+    u64 address = key.address;
     for (;; address += kWordBytes) {
-      const bool first = address == place.address;
+      const bool first = address == key.address;
       const auto instruction = read(address);
       if (!instruction || (plan_.words >= limits_.words && !first) ||
-          (!first && numbers_.contains({address, place.returns}))) {
-        if (!first) add_edge(number, address - kWordBytes, isa::Flow::kNext, address, place.returns);
+          (!first && numbers_.contains({address, key.returns}))) {
+        if (!first) add_edge(number, address - kWordBytes, isa::Flow::kNext, address, key.returns);
         return;
       }
       const auto [word, row] = *instruction;
       plan_.blocks[number].words.push_back(word);
       plan_.blocks[number].rows.push_back(row);
       ++plan_.words;
-      plan_.usual_float |= code_.usual_float && is_float(row);
+      plan_.default_fp_mode |= code_.default_fp_mode && is_float(row);
       if (isa::facts(row).flow != isa::Flow::kNext) {
-        branch(number, row, word, address, place.returns);
+        branch(number, row, word, address, key.returns);
         return;
       }
     }
   }
 
   void branch(u32 number, isa::Row row, u32 word, u64 address, std::vector<u64> returns) {
-    const u64 behind = address + kWordBytes;
+    const u64 next = address + kWordBytes;
     const isa::Flow flow = isa::facts(row).flow;
-    const auto distance = distance_of(row, word);
-    if (!distance) {
-      plan_.blocks[number].may_go_elsewhere = true;
+    const auto offset = branch_offset(row, word);
+    if (!offset) {
+      plan_.blocks[number].has_indirect_branch = true;
       if (flow == isa::Flow::kReturn && !returns.empty()) {
         const u64 target = returns.back();
         returns.pop_back();
@@ -213,22 +214,22 @@ class Planner {
       }
       return;
     }
-    const u64 target = address + static_cast<u64>(*distance) * kWordBytes;
+    const u64 target = address + static_cast<u64>(*offset) * kWordBytes;
     switch (flow) {
       case isa::Flow::kConditional:
-        add_edge(number, address, flow, behind, returns);
-        if (target != behind) add_edge(number, address, flow, target, std::move(returns));
+        add_edge(number, address, flow, next, returns);
+        if (target != next) add_edge(number, address, flow, target, std::move(returns));
         return;
       case isa::Flow::kCall:
         if (limits_.once) {
           add_edge(number, address, flow, target, {});
           const auto function = plan_.blocks[last_part(number)].edges.back().block;
-          const auto back = function ? block_at({behind, {}}, address, isa::Flow::kReturn) : std::nullopt;
+          const auto back = function ? block_at({next, {}}, address, isa::Flow::kReturn) : std::nullopt;
           if (function) calls_.push_back({last_part(number), *function, back});
           return;
         }
-        // Too deep: go on as if the outermost caller were forgotten.
-        if (limits_.calls != 0) returns.push_back(behind);
+        // Too deep: the outermost caller is forgotten.
+        if (limits_.calls != 0) returns.push_back(next);
         if (returns.size() > limits_.calls) returns.erase(returns.begin());
         add_edge(number, address, flow, target, std::move(returns));
         return;
@@ -236,7 +237,7 @@ class Planner {
     }
   }
 
-  // Wherever the function that is called returns, it may return behind this call.
+  // Each return of the function may lead to the word after this call.
   void add_returns(const Call& call) {
     if (!call.back) return;
     std::set<u32> seen;
@@ -253,7 +254,7 @@ class Planner {
         const PlanBlock::Edge edge{plan_.blocks[*call.back].address, call.back};
         if (std::ranges::find(block.edges, edge.block, &PlanBlock::Edge::block) == block.edges.end())
           block.edges.push_back(edge);
-      } else if (!block.may_go_elsewhere) {
+      } else if (!block.has_indirect_branch) {
         for (const PlanBlock::Edge& edge : block.edges) {
           if (edge.block) open.push_back(*edge.block);
         }
@@ -261,35 +262,35 @@ class Planner {
     }
   }
 
-  // What is behind a call from which nobody comes back, and what only that leads to.
+  // Drops the code after calls that never return, and what only that code leads to.
   void drop_unreached() {
-    const std::vector<bool> found = reached_from(plan_, plan_.ways_in);
+    const std::vector<bool> found = reached_from(plan_, plan_.entry_points);
     std::vector<std::optional<u32>> numbers(plan_.blocks.size());
     std::vector<PlanBlock> reached;
     plan_.words = 0;
-    plan_.usual_float = false;
+    plan_.default_fp_mode = false;
     for (u32 block = 0; block < plan_.blocks.size(); ++block) {
       if (!found[block]) continue;
       numbers[block] = static_cast<u32>(reached.size());
       reached.push_back(std::move(plan_.blocks[block]));
       plan_.words += static_cast<u32>(reached.back().words.size());
-      plan_.usual_float |= code_.usual_float && std::ranges::any_of(reached.back().rows, is_float);
+      plan_.default_fp_mode |= code_.default_fp_mode && std::ranges::any_of(reached.back().rows, is_float);
     }
     for (PlanBlock& block : reached) {
       for (PlanBlock::Edge& edge : block.edges) {
         if (edge.block) edge.block = numbers[*edge.block];
       }
     }
-    for (u32& block : plan_.ways_in) block = *numbers[block];
+    for (u32& block : plan_.entry_points) block = *numbers[block];
     plan_.blocks = std::move(reached);
   }
 
-  // Every cycle of the plan must hold a loop head: there the budget is looked at. So is every way in.
-  void mark_loop_heads() {
+  // Every cycle of the plan needs a loop header, which checks the budget. Every entry point is one, too.
+  void mark_loop_headers() {
     enum class State { kNew, kOpen, kDone };
     std::vector<State> states(plan_.blocks.size(), State::kNew);
-    for (const u32 block : plan_.ways_in) {
-      plan_.blocks[block].is_loop_head = true;
+    for (const u32 block : plan_.entry_points) {
+      plan_.blocks[block].is_loop_header = true;
       if (states[block] == State::kNew) mark_from(block, states);
     }
   }
@@ -307,7 +308,7 @@ class Planner {
       }
       const auto to = plan_.blocks[block].edges[edge++].block;
       if (!to) continue;
-      if (states[*to] == State::kOpen) plan_.blocks[*to].is_loop_head = true;
+      if (states[*to] == State::kOpen) plan_.blocks[*to].is_loop_header = true;
       if (states[*to] != State::kNew) continue;
       states[*to] = State::kOpen;
       path.emplace_back(*to, 0);
@@ -317,9 +318,9 @@ class Planner {
   const CodeView& code_;
   const PlanLimits& limits_;
   std::vector<Call> calls_;
-  std::vector<u32> rest_;  // for each block, the one that what was behind it became; 0: none
-  std::map<Place, u32> numbers_;
-  std::vector<Place> places_;
+  std::vector<u32> rest_;  // for each block, the block that follows it after a split; 0: none
+  std::map<BlockKey, u32> numbers_;
+  std::vector<BlockKey> keys_;
   Plan plan_;
 };
 
@@ -359,11 +360,11 @@ std::vector<bool> reached_from(const Plan& plan, std::vector<u32> blocks, std::o
   return reached;
 }
 
-Plan make_plan(std::span<const u64> heads, const CodeView& code, const PlanLimits& limits) {
-  return Planner(code, limits).run(heads);
+Plan make_plan(std::span<const u64> entry_pcs, const CodeView& code, const PlanLimits& limits) {
+  return Planner(code, limits).run(entry_pcs);
 }
-Plan make_plan(u64 head, const CodeView& code, const PlanLimits& limits) {
-  return make_plan(std::span(&head, 1), code, limits);
+Plan make_plan(u64 pc, const CodeView& code, const PlanLimits& limits) {
+  return make_plan(std::span(&pc, 1), code, limits);
 }
 
 }  // namespace kvrm::translator

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "memory/page.h"
+#include "memory/freestanding/page.h"
 
 namespace kvrm::translator {
 namespace {
@@ -22,13 +22,13 @@ class Hash {
 
 }  // namespace
 
-// The shape of the plan is part of the hash: the same words may have been followed another way.
+// The plan's edges are part of the hash: the same words may form another graph.
 Source Source::of(const Plan& plan) {
   Source source;
-  source.head = plan.blocks.front().address;
-  source.usual_float = plan.usual_float;
+  source.entry_pc = plan.blocks.front().address;
+  source.default_fp_mode = plan.default_fp_mode;
   Hash hash;
-  hash.add(plan.usual_float);
+  hash.add(plan.default_fp_mode);
   for (const PlanBlock& block : plan.blocks) {
     hash.add(block.address);
     for (const u32 word : block.words) hash.add(word);
@@ -36,9 +36,9 @@ Source Source::of(const Plan& plan) {
       hash.add(edge.target);
       hash.add(edge.block ? *edge.block : ~u64{0});
     }
-    const bool known =
+    const bool listed =
         std::ranges::any_of(source.spans, [&](const Span& span) { return span.address == block.address; });
-    if (!known) source.spans.push_back({block.address, block.words});
+    if (!listed) source.spans.push_back({block.address, block.words});
   }
   source.hash = hash.value();
   return source;
@@ -46,7 +46,7 @@ Source Source::of(const Plan& plan) {
 
 std::string Source::name() const {
   char text[64];
-  std::snprintf(text, sizeof text, "kvrm_region_%llx_%016llx", head, hash);
+  std::snprintf(text, sizeof text, "kvrm_region_%llx_%016llx", entry_pc, hash);
   return text;
 }
 

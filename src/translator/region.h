@@ -10,19 +10,19 @@
 
 namespace kvrm::translator {
 
-// Words that follow each other.
+// Consecutive words.
 struct Span {
   u64 address;
   std::vector<u32> words;
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-// What a region is made from, and thereby which region it is: two equal sources give the same machine code.
+// What a region is compiled from. Two equal sources give the same machine code.
 struct Source {
-  u64 head = 0;
+  u64 entry_pc = 0;
   std::vector<Span> spans;
   u64 hash = 0;
-  bool usual_float = false;  // as the plan's
+  bool default_fp_mode = false;  // as the plan's
 
   static Source of(const Plan& plan);
   std::string name() const;

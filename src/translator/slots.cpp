@@ -14,12 +14,12 @@
 namespace kvrm::translator {
 namespace {
 
-struct Place {
+struct SlotRange {
   u64 offset, size;
 };
 
-// The slot that holds a byte of the state. Flags are bytes, vector registers sixteen, all else has its C++ type.
-Place place_of(u64 offset) {
+// The slot of a byte of the state. Flags are bytes, vector registers sixteen, all else has its C++ type.
+SlotRange slot_of(u64 offset) {
   constexpr u64 kFlags = offsetof(Cpu, n), kVectors = offsetof(Cpu, q), kFpcr = offsetof(Cpu, fpcr);
   if (offset < kFlags) return {offset & ~u64{7}, 8};
   if (offset < kFpcr) return {offset, 1};
@@ -33,15 +33,15 @@ static_assert(offsetof(Cpu, v) + 1 == offsetof(Cpu, fpcr));
 
 }  // namespace
 
-// A row writes these only when nothing can trap any more, or because it traps: memory is never ahead of the values.
+// A row writes these when it can no longer trap, or because it traps: memory is never ahead of the values.
 bool Slots::stays_in_memory(u64 offset) {
   const bool is_rare = offset >= offsetof(Cpu, fpcr) && offset < offsetof(Cpu, q) &&
                        (offset < offsetof(Cpu, fpsr) || offset >= offsetof(Cpu, fault_access));
   return is_rare || offset >= offsetof(Cpu, tpidr_el0);
 }
 
-// What follows from it folds when constants are propagated.
-void Slots::assume_usual_float() {
+// Constant propagation folds what follows from it.
+void Slots::assume_default_fp_mode() {
   for (const auto& [address, offset] : in_memory_) {
     if (offset != offsetof(Cpu, fpcr)) continue;
     for (llvm::User* user : address->users()) {
@@ -50,18 +50,18 @@ void Slots::assume_usual_float() {
   }
   for (llvm::LoadInst* load : fpsr_loads_) {
     llvm::IRBuilder<> builder(load->getNextNode());
-    auto* known = llvm::cast<llvm::Instruction>(builder.CreateOr(load, u64{semantics::kInexact}));
-    load->replaceUsesWithIf(known, [&](llvm::Use& use) { return use.getUser() != known; });
+    auto* sticky = llvm::cast<llvm::Instruction>(builder.CreateOr(load, u64{semantics::kInexact}));
+    load->replaceUsesWithIf(sticky, [&](llvm::Use& use) { return use.getUser() != sticky; });
   }
 }
 
 bool Slots::scan(llvm::AllocaInst& state, const std::function<llvm::Value*(llvm::IRBuilder<>&, u64 offset)>& home,
-                 bool usual_float) {
+                 bool default_fp_mode) {
   touched_.clear();
   in_memory_.clear();
   fpsr_loads_.clear();
   if (!visit(state, 0)) return false;
-  if (usual_float) assume_usual_float();
+  if (default_fp_mode) assume_default_fp_mode();
   for (const auto& [address, offset] : in_memory_) {
     llvm::IRBuilder<> builder(address);
     address->replaceAllUsesWith(home(builder, offset));
@@ -72,13 +72,13 @@ bool Slots::scan(llvm::AllocaInst& state, const std::function<llvm::Value*(llvm:
 
 void Slots::touch(u64 offset, u64 size, bool written) {
   for (u64 at = offset; at < offset + size;) {
-    const Place place = place_of(at);
-    auto slot = std::ranges::lower_bound(touched_, place.offset, {}, &Slot::offset);
-    if (slot == touched_.end() || slot->offset != place.offset) {
-      slot = touched_.insert(slot, {place.offset, place.size});
+    const SlotRange range = slot_of(at);
+    auto slot = std::ranges::lower_bound(touched_, range.offset, {}, &Slot::offset);
+    if (slot == touched_.end() || slot->offset != range.offset) {
+      slot = touched_.insert(slot, {range.offset, range.size});
     }
     (written ? slot->written : slot->read) = true;
-    at = place.offset + place.size;
+    at = range.offset + range.size;
   }
 }
 
@@ -93,9 +93,9 @@ bool Slots::visit(llvm::Value& pointer, u64 offset) {
       if (store->getValueOperand() == &pointer) return false;
       touch(offset, layout.getTypeStoreSize(store->getValueOperand()->getType()), true);
     } else if (auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(instruction)) {
-      llvm::APInt distance(64, 0);
-      if (!address->accumulateConstantOffset(layout, distance)) return false;
-      const u64 at = offset + distance.getZExtValue();
+      llvm::APInt delta(64, 0);
+      if (!address->accumulateConstantOffset(layout, delta)) return false;
+      const u64 at = offset + delta.getZExtValue();
       if (stays_in_memory(at)) {
         in_memory_.emplace_back(address, at);
       } else if (!visit(*address, at)) {

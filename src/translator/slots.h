@@ -1,4 +1,4 @@
-// The parts of Cpu that a region holds in values, each loaded and stored as one.
+// The parts of Cpu that a region holds in SSA values, each loaded and stored as one.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -21,18 +21,18 @@ struct Slot {
 
 class Slots {
  public:
-  // Finds what the users of a local state touch. What is rarely used is not worth a value: its users get the real
-  // state, whose parts `home` finds. False if something is done with the state that is no plain access at a known
-  // place. usual_float: FPCR is known to be zero, and inexact to be sticky.
+  // Finds what the users of a local state access. Rare parts stay in memory: their users get the real state, whose
+  // parts `home` finds. False if a use is no plain access at a constant offset. default_fp_mode: FPCR is zero, and
+  // inexact is sticky.
   bool scan(llvm::AllocaInst& state, const std::function<llvm::Value*(llvm::IRBuilder<>&, u64 offset)>& home,
-            bool usual_float);
+            bool default_fp_mode);
 
   const std::vector<Slot>& touched() const { return touched_; }
   static llvm::Type* type_of(const Slot& slot, llvm::LLVMContext& context);
 
  private:
   bool visit(llvm::Value& pointer, u64 offset);
-  void assume_usual_float();
+  void assume_default_fp_mode();
   static bool stays_in_memory(u64 offset);
   void touch(u64 offset, u64 size, bool written);
 

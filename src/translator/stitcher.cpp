@@ -11,7 +11,6 @@
 
 #include "base/cpu.h"
 #include "translator/likely.h"
-#include "translator/operands.h"
 #include "translator/slots.h"
 
 namespace kvrm::translator {
@@ -35,12 +34,12 @@ class Stitch {
     return builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), state, offset);
   }
   Value* budget() { return builder_.CreateLoad(budget_->getAllocatedType(), budget_); }
-  Value* credit(u64 value) { return llvm::ConstantInt::get(budget_->getAllocatedType(), value); }
+  Value* biased_budget(u64 value) { return llvm::ConstantInt::get(budget_->getAllocatedType(), value); }
   Value* budget_after(u32 words) {
-    return builder_.CreateSub(budget(), credit(words * frame_.credit_per_instruction()));
+    return builder_.CreateSub(budget(), biased_budget(words * frame_.budget_per_instruction()));
   }
   BasicBlock* new_block(const char* name) { return BasicBlock::Create(library_.context(), name, function_); }
-  // Branches to `rare` if the condition holds and goes on behind.
+  // Branches to `rare` if the condition holds and continues in a new block.
   void leave_if(Value* condition, BasicBlock* rare);
 
   bool block(u32 index);
@@ -50,7 +49,7 @@ class Stitch {
   BasicBlock* edge(const PlanBlock::Edge& edge);
   void branch(const PlanBlock& block);
   bool bring_state();
-  // Starts a way out of the region; the state goes back at its beginning.
+  // Starts an exit of the region; bring_state() stores the state at its start.
   BasicBlock* new_exit(const char* name);
 
   Library& library_;
@@ -78,8 +77,7 @@ BasicBlock* Stitch::new_exit(const char* name) {
   return exit;
 }
 
-// Calls a row's function and replaces the call by its body at once: with constant operands most of it folds while it
-// is copied.
+// Calls a row's function and inlines it at once: with constant operands most of it folds while it is copied.
 Value* Stitch::inlined_call(llvm::Function* row, Value* links, u64 operands) {
   llvm::CallInst* call = builder_.CreateCall(row, {state_, links, number(operands)});
   auto* result = llvm::cast<llvm::Instruction>(builder_.Insert(new llvm::FreezeInst(call)));
@@ -108,34 +106,33 @@ bool Stitch::instruction(const PlanBlock& block, u32 index) {
   return true;
 }
 
-// Leaves the region if the row trapped. Where the row's paths meet again and one is known to be without a trap, that
-// path goes on without being asked.
+// Leaves the region if the row trapped. If a phi merges the row's paths, paths without a trap skip the check.
 void Stitch::trap_exit(Value* trap, u64 address, u32 index) {
   const auto is_none = [](Value* value) {
-    const auto* known = llvm::dyn_cast<llvm::ConstantInt>(value);
-    return known && known->isZero();
+    const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value);
+    return constant && constant->isZero();
   };
   if (is_none(trap)) return;
   BasicBlock* on = builder_.GetInsertBlock();
-  auto* meeting = llvm::dyn_cast<llvm::PHINode>(trap);
+  auto* phi = llvm::dyn_cast<llvm::PHINode>(trap);
   llvm::SmallVector<BasicBlock*> rare;
-  if (meeting && meeting->getParent() == on) {
-    for (u32 i = 0; i < meeting->getNumIncomingValues(); ++i) {
-      if (!is_none(meeting->getIncomingValue(i))) rare.push_back(meeting->getIncomingBlock(i));
+  if (phi && phi->getParent() == on) {
+    for (u32 i = 0; i < phi->getNumIncomingValues(); ++i) {
+      if (!is_none(phi->getIncomingValue(i))) rare.push_back(phi->getIncomingBlock(i));
     }
   }
   BasicBlock* exit = new_exit("trap");
   llvm::MDNode* const hardly = unlikely(library_.context());
-  if (rare.empty() || rare.size() == meeting->getNumIncomingValues()) {
+  if (rare.empty() || rare.size() == phi->getNumIncomingValues()) {
     BasicBlock* next = new_block("on");
     builder_.CreateCondBr(builder_.CreateICmpNE(trap, builder_.getInt32(0)), exit, next, hardly);
     on = next;
   } else {
-    auto* end = builder_.CreateUnreachable();  // a block without an end cannot be split
+    auto* end = builder_.CreateUnreachable();  // SplitBlockPredecessors needs a terminator
     BasicBlock* check = llvm::SplitBlockPredecessors(on, rare, ".trap");
     end->eraseFromParent();
-    trap = meeting->getIncomingValueForBlock(check);
-    meeting->setIncomingValueForBlock(check, builder_.getInt32(0));
+    trap = phi->getIncomingValueForBlock(check);
+    phi->setIncomingValueForBlock(check, builder_.getInt32(0));
     check->getTerminator()->eraseFromParent();
     builder_.SetInsertPoint(check);
     builder_.CreateCondBr(builder_.CreateICmpNE(trap, builder_.getInt32(0)), exit, on, hardly);
@@ -145,7 +142,7 @@ void Stitch::trap_exit(Value* trap, u64 address, u32 index) {
   builder_.SetInsertPoint(on);
 }
 
-// Where an edge leads: a block, or a way out that was not there yet.
+// Where an edge leads: a block, or a new exit.
 BasicBlock* Stitch::edge(const PlanBlock::Edge& edge) {
   if (edge.block) return blocks_[*edge.block];
   BasicBlock* exit = new_exit("leave");
@@ -155,25 +152,25 @@ BasicBlock* Stitch::edge(const PlanBlock::Edge& edge) {
   return exit;
 }
 
-// The meaning has written pc; where that may lead is known, or the region is left.
+// The row has written pc. It leads to one of the block's edges or out of the region.
 void Stitch::branch(const PlanBlock& block) {
   builder_.CreateStore(budget_after(static_cast<u32>(block.words.size())), budget_);
-  if (block.edges.size() == 1 && !block.may_go_elsewhere) {
+  if (block.edges.size() == 1 && !block.has_indirect_branch) {
     builder_.CreateBr(edge(block.edges[0]));
     return;
   }
   Value* pc = builder_.CreateLoad(builder_.getInt64Ty(), field(state_, offsetof(Cpu, pc)));
-  if (!block.may_go_elsewhere) {
+  if (!block.has_indirect_branch) {
     builder_.CreateCondBr(builder_.CreateICmpEQ(pc, number(block.edges[1].target)), edge(block.edges[1]),
                           edge(block.edges[0]));
     return;
   }
-  BasicBlock* exit = new_exit("elsewhere");
+  BasicBlock* exit = new_exit("indirect");
   if (block.edges.empty()) {
     builder_.CreateBr(exit);
   } else {
     auto* where = builder_.CreateSwitch(pc, exit, static_cast<unsigned>(block.edges.size()));
-    for (const PlanBlock::Edge& way : block.edges) where->addCase(number(way.target), edge(way));
+    for (const PlanBlock::Edge& to : block.edges) where->addCase(number(to.target), edge(to));
   }
   builder_.SetInsertPoint(exit);
   frame_.leave_to_register(builder_, pc, budget());
@@ -182,9 +179,9 @@ void Stitch::branch(const PlanBlock& block) {
 bool Stitch::block(u32 index) {
   const PlanBlock& block = plan_.blocks[index];
   builder_.SetInsertPoint(blocks_[index]);
-  if (block.is_loop_head) {
+  if (block.is_loop_header) {
     BasicBlock* exit = new_exit("pause");
-    leave_if(builder_.CreateICmpSLT(budget(), credit(frame_.least_budget(plan_.words))), exit);
+    leave_if(builder_.CreateICmpSLT(budget(), biased_budget(frame_.least_budget(plan_.words))), exit);
     const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
     builder_.SetInsertPoint(exit);
     frame_.pause(builder_, block.address, budget());
@@ -196,11 +193,11 @@ bool Stitch::block(u32 index) {
   return true;
 }
 
-// Loads at the entry what the region reads, stores at every way out what it has written. What slot 31 holds is known.
+// Loads at the entry what the region reads and stores at every exit what it has written. Slot 31 is zero.
 bool Stitch::bring_state() {
   Slots slots;
   const auto home = [&](llvm::IRBuilder<>& builder, u64 offset) { return frame_.home(builder, offset); };
-  if (!slots.scan(*state_, home, plan_.usual_float)) return false;
+  if (!slots.scan(*state_, home, plan_.default_fp_mode)) return false;
   llvm::LLVMContext& context = library_.context();
   for (const Slot& slot : slots.touched()) {
     if (slot.offset == offsetof(Cpu, pc)) continue;
@@ -240,12 +237,13 @@ llvm::Function* Stitch::run(const std::string& name) {
   builder_.CreateStore(start.budget, budget_);
   for (u32 i = 0; i < links_.size(); ++i) frame_.fill_links(builder_, links_[i], i);
   for (std::size_t i = 0; i < plan_.blocks.size(); ++i) blocks_.push_back(new_block("block"));
-  if (plan_.ways_in.size() == 1) {
-    state_goes_in_ = builder_.CreateBr(blocks_[plan_.ways_in[0]]);
+  if (plan_.entry_points.size() == 1) {
+    state_goes_in_ = builder_.CreateBr(blocks_[plan_.entry_points[0]]);
   } else {
-    auto* way_in = builder_.CreateSwitch(start.way_in, blocks_[plan_.ways_in[0]]);
-    for (u32 i = 1; i < plan_.ways_in.size(); ++i) way_in->addCase(builder_.getInt32(i), blocks_[plan_.ways_in[i]]);
-    state_goes_in_ = way_in;
+    auto* entry_point = builder_.CreateSwitch(start.entry_point, blocks_[plan_.entry_points[0]]);
+    for (u32 i = 1; i < plan_.entry_points.size(); ++i)
+      entry_point->addCase(builder_.getInt32(i), blocks_[plan_.entry_points[i]]);
+    state_goes_in_ = entry_point;
   }
   bool whole = true;
   for (u32 i = 0; whole && i < plan_.blocks.size(); ++i) whole = block(i);
@@ -284,7 +282,7 @@ std::unique_ptr<llvm::Module> extract(Library& library, llvm::Function* function
   module->getFunctionList().push_back(function);
   llvm::ValueToValueMapTy map;
   std::vector<llvm::GlobalValue*> used;
-  // Only functions and constant tables are referred to; both are found as operands.
+  // Only functions and constant tables are referred to, both as operands.
   std::function<void(llvm::Value*)> collect = [&](llvm::Value* value) {
     if (auto* global = llvm::dyn_cast<llvm::GlobalValue>(value)) {
       if (global != function && !map.count(global)) {

@@ -1,5 +1,5 @@
-// From a plan to an LLVM function: the rows' functions with constant operands, inlined; the state in values. The text
-// is the same for every target; a Frame says how a region is entered and left.
+// From a plan to an LLVM function: inlines the rows' functions with constant operands and keeps the state in SSA
+// values. The same for every target; a Frame says how a region is entered and left.
 #pragma once
 
 #include <llvm/IR/Function.h>
@@ -13,13 +13,14 @@
 
 namespace kvrm::translator {
 
-// The region as a function in the library's module, not yet optimised. Null if a row does not lend itself to it.
+// The region as a function in the library's module, not yet optimized. Null if a row cannot be inlined or its state
+// cannot be kept in values.
 llvm::Function* stitch(Library& library, Frame& frame, const Plan& plan, const std::string& name);
 
-// Behind the first passes, which put the state into values: stores of values that are in the state already go away.
+// After SROA has put the state into values: removes stores of values that the state already holds.
 void drop_unchanged(llvm::Function& function);
 
-// Moves a finished function into a module of its own, with declarations or copies of what it refers to.
+// Moves a finished function into a new module, with declarations or copies of what it refers to.
 std::unique_ptr<llvm::Module> extract(Library& library, llvm::Function* function);
 
 }  // namespace kvrm::translator

@@ -1,16 +1,15 @@
-// Short loops of a plan, several rounds of them one after the other.
+// Unrolls short loops of a plan.
 #pragma once
 
 #include "translator/plan.h"
 
 namespace kvrm::translator {
 
-// Repeats loops of at most so many words, that hold no other loop. A round is one as before; only the budget is looked
-// at less often, and branches back are fewer.
+// Unrolls innermost loops of at most loop_words. Only the first copy's header checks the budget.
 struct UnrollLimits {
   u32 loop_words = 24;
-  u32 words = 96;  // of all rounds together
-  u32 rounds = 8;
+  u32 words = 96;  // of all copies together
+  u32 copies = 8;
 };
 void unroll_loops(Plan& plan, const UnrollLimits& limits);
 

@@ -3,8 +3,8 @@
 
     native_gpu.py --out DIR [--ptxas PTXAS]
 
-Every guest becomes PTX with one entry that calls nothing from outside, and ptxas takes it. With the same small C library on the
-host a guest prints what the usual native build prints.
+Every guest becomes PTX with one entry that calls nothing from outside, and ptxas takes it. With the same small C
+library on the host a guest prints what the usual native build prints.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def build(out):
     subprocess.run(["make", "-s", "-C", str(REPO / "bench"), f"OUT={folder}", *targets], check=True)
 
 
-def check_ptx(path, ptxas):
+def verify_ptx(path, ptxas):
     text = path.read_text()
     if re.findall(r"\.entry (\w+)", text) != ["native_run"] or ".extern" in text:
         fail(f"{path}: not one entry, or something is missing")
@@ -49,7 +49,7 @@ def main():
     out = options.out.resolve()
     build(out)
     for program in PROGRAMS:
-        check_ptx(out / "native-gpu" / f"{program}.ptx", options.ptxas)
+        verify_ptx(out / "native-gpu" / f"{program}.ptx", options.ptxas)
         arguments = ["4096"] if program == "list" else []
         usual, small = (run(out / kind / program, *arguments) for kind in ("native", "native-gpu-host"))
         if usual != small or usual[0]:

@@ -33,7 +33,7 @@ def skip(reason):
 def check_program(result, phases):
     name, runs = result["name"], result["runs"]
     wanted = [phase for phase in phases if not phase.endswith("warm")]
-    wanted += [f"{phase}-{turn}" for phase in phases if phase.endswith("warm") for turn in (1, 2, 3)]
+    wanted += [f"{phase}-{number}" for phase in phases if phase.endswith("warm") for number in (1, 2, 3)]
     if sorted(runs) != sorted(wanted):
         fail(f"{name}: ran {sorted(runs)}, not {sorted(wanted)}")
     for label, run in runs.items():

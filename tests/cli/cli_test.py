@@ -134,13 +134,27 @@ class Guests(GuestCase):
         self.assertEqual(run("run", "--perf-map", self.guest("seven")).returncode, 7)
 
     def test_statistics_as_text(self):
-        lines = run("run", "--stats", self.guest("seven")).stderr.decode().splitlines()
-        values = dict(line.split(None, 1) for line in lines if not line.startswith(" "))
-        self.assertEqual(values["instructions"], "3")
-        self.assertEqual(values["shared_instructions"], "0")
-        self.assertIn("translation_seconds", values)
-        columns = {len(line) - len(line.split(None, 1)[1]) for line in lines}
-        self.assertEqual(len(columns), 1, lines)
+        text = run("run", "--stats", "--device", "cpu", self.guest("seven")).stderr.decode()
+        self.assertRegex(text, r"(?m)^run$")
+        self.assertRegex(text, r"(?m)^  ended +exit 7$")
+        self.assertRegex(text, r"(?m)^  instructions +3$")
+        self.assertRegex(text, r"(?m)^  time +[0-9.]+ (us|ms|s)$")
+        self.assertRegex(text, r"(?m)^  rate +[0-9.]+ [kMG]?/s$")
+        self.assertRegex(text, r"(?m)^dispatch +table$")
+        # What did not happen is not printed.
+        for word in ("shared", "mailbox", "translator", "floating point"):
+            self.assertNotIn(word, text)
+
+    def test_statistics_have_units(self):
+        text = run("run", "--stats", "--device", "cpu", "--max-instructions", "20e6", self.guest("forever")).stderr.decode()
+        self.assertRegex(text, r"(?m)^  instructions +20,000,000$")
+        self.assertRegex(text, r"(?m)^  ended +budget at pc 0x[0-9a-f]+$")
+        self.assertRegex(text, r"(?m)^  rate +[0-9.]+ [MG]/s$")
+
+    def test_statistics_of_lanes_as_text(self):
+        text = run("run", "--lanes", "3", "--stats", "--lane-stats", "--device", "cpu", self.guest("seven"), input=b"").stderr.decode()
+        self.assertRegex(text, r"(?m)^  ended +3 exit 7$")
+        self.assertRegex(text, r"(?m)^lane 2 +table$")
 
     def test_death_by_signal(self):
         for name, number, text in (
@@ -244,8 +258,8 @@ class Guests(GuestCase):
         for size in (*range(0, 128, 8), len(whole) // 2, len(whole) - 1):
             damaged.write_bytes(whole[:size])
             self.assertIn(run("disasm", damaged).returncode, (0, 125))
-        for place in (*range(16, 64), *range(len(whole) - 320, len(whole), 7)):
-            damaged.write_bytes(whole[:place] + b"\xff" + whole[place + 1 :])
+        for offset in (*range(16, 64), *range(len(whole) - 320, len(whole), 7)):
+            damaged.write_bytes(whole[:offset] + b"\xff" + whole[offset + 1 :])
             self.assertIn(run("disasm", damaged).returncode, (0, 125))
 
 

@@ -47,7 +47,7 @@ GUESTS = {
     "sleep": """
         mov x1, #100\n stp x1, xzr, [sp, #-16]!\n mov x8, #101\n mov x0, sp\n mov x1, #0\n svc #0
         mov x8, #93\n mov x0, #0\n svc #0""",
-    # Four million turns of a loop, then echo.
+    # Four million iterations of a loop, then echo.
     "slow": """
         movz x19, #0x40, lsl #16
      2: subs x19, x19, #1\n b.ne 2b

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The kernel confines kvrm while guests run, and nobody notices.
+"""The kernel confines kvrm while guests run, and guests notice nothing.
 
     confine_test.py build/kvrm [probe.so]
 """

@@ -3,11 +3,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -259,6 +261,71 @@ TEST_F(SeccompTest, ThreadsThatRunAlreadyAreCovered) {
               report.expect("filter", refuse_system_calls(Peers::kNone));
               filtered.set_value();
               other.join();
+              return report.text();
+            }),
+            "as expected");
+}
+
+TEST_F(SeccompTest, SignalsReachNoOtherProcess) {
+  const pid_t other = ::getpid();
+  EXPECT_EQ(in_child([&] {
+              Report report;
+              siginfo_t info{};
+              info.si_code = SI_QUEUE;
+              const long at = reinterpret_cast<long>(&info);
+              const auto all = [&](pid_t pid, long thread, int expected) {
+                report.expect("kill", outcome(::kill(pid, 0)), expected);
+                report.expect("tgkill", outcome(call(SYS_tgkill, pid, thread, 0)), expected);
+                report.expect("sigqueue", outcome(call(SYS_rt_sigqueueinfo, pid, 0, at)), expected);
+                const long queued = ::syscall(SYS_rt_tgsigqueueinfo, pid, thread, 0, at);
+                report.expect("tgsigqueue", outcome(queued), expected);
+              };
+              const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, other, 0));
+              all(other, other, 0);
+              report.expect("filter", refuse_system_calls(Peers::kNone));
+              all(other, other, EPERM);
+              all(::getpid(), ::gettid(), 0);
+              report.expect("its group", outcome(::kill(0, 0)), EPERM);
+              report.expect("all", outcome(::kill(-1, 0)), EPERM);
+              report.expect("a group", outcome(::kill(-::getpid(), 0)), EPERM);
+              report.expect("tkill", outcome(call(SYS_tkill, other, 0)), EPERM);
+              report.expect("pidfd", outcome(call(SYS_pidfd_send_signal, pidfd, 0)), EPERM);
+              report.expect("raise", ::raise(SIGURG), 0);
+              int ran = 0;
+              std::thread([&] { ran = ::raise(SIGURG) == 0; }).join();
+              report.expect("raise in a thread", ran, 1);
+              int ends[2];
+              report.expect("pipe", outcome(::pipe(ends)), 0);
+              report.expect("F_SETOWN", outcome(::fcntl(ends[0], F_SETOWN, other)), EPERM);
+              report.expect("F_SETSIG", outcome(::fcntl(ends[0], F_SETSIG, SIGKILL)), EPERM);
+              report.expect("FIOSETOWN", outcome(::ioctl(ends[0], FIOSETOWN, &other)), EPERM);
+              report.expect("F_GETFL", outcome(::fcntl(ends[0], F_GETFL)), 0);
+              return report.text();
+            }),
+            "as expected");
+}
+
+// TIOCSTI types on behalf of the user, also into the shell that started kvrm.
+TEST_F(SeccompTest, TerminalsGetNoInputFromKvrm) {
+  EXPECT_EQ(in_child([] {
+              Report report;
+              const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+              if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) return std::string("as expected");
+              const int terminal = ::open(::ptsname(master), O_RDWR | O_NOCTTY);
+              report.expect("filter", refuse_system_calls(Peers::kAllowed));
+              for (const int request : {TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSCTTY, TIOCSETD}) {
+                char byte = 'x';
+                const std::string name = "ioctl " + std::to_string(request);
+                report.expect(name, outcome(call(SYS_ioctl, terminal, request, reinterpret_cast<long>(&byte))), EPERM);
+                // The kernel does not read the upper half.
+                report.expect(
+                    name, outcome(call(SYS_ioctl, terminal, request | 1l << 32, reinterpret_cast<long>(&byte))), EPERM);
+              }
+              winsize size{};
+              termios settings{};
+              report.expect("TIOCGWINSZ", outcome(::ioctl(terminal, TIOCGWINSZ, &size)), 0);
+              report.expect("tcgetattr", outcome(::tcgetattr(terminal, &settings)), 0);
+              report.expect("tcsetattr", outcome(::tcsetattr(terminal, TCSANOW, &settings)), 0);
               return report.text();
             }),
             "as expected");

@@ -21,7 +21,7 @@ FULL = "/dev/full"
 
 
 def broken_pipe():
-    """The write end of a pipe that nobody reads."""
+    """The write end of a pipe without a reader."""
     reader, writer = os.pipe()
     os.close(reader)
     return writer

@@ -37,8 +37,8 @@ class Translator(GuestCase):
         self.assertEqual((regions["regions"], regions["words"]), (facts["regions"], facts["region_words"]))
         self.assertGreaterEqual(regions["overlap"], 1)
         text = run(*self.kvrm("--stats"), self.guest("slow"), env=self.env, input=b"").stderr.decode()
-        self.assertRegex(text, r"(?m)^tier_interp_instructions +\d+$")
-        self.assertRegex(text, r"(?m)^tier_regions_overlap +\d+\.\d+$")
+        self.assertRegex(text, r"(?m)^translator$")
+        self.assertRegex(text, r"(?m)^  in regions +about [0-9.]+ [kM]? ?instructions in .*; a word is in [0-9.]+ regions$")
 
     def test_perf_map(self):
         process = subprocess.Popen([KVRM, *self.kvrm("--perf-map"), self.guest("slow")], env=self.env,

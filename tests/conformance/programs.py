@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Small programs of our own, one per subject, compared with QEMU: code that writes code, thread-local
+"""Small programs of our own, one per subject, compared with QEMU: self-modifying code, thread-local
 variables, signals, jumps, the heap, shared memory, files, process start, the C library's strings, endings.
 
     tests/conformance/programs.py

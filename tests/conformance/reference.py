@@ -108,7 +108,7 @@ def reference(case, timeout):
 
 
 def without_addresses(text):
-    """A few tests print where their stack is, which is nobody's promise."""
+    """A few tests print where their stack is, which no standard promises."""
     return re.sub(rb"0x[0-9a-f]{9,}", b"0x(address)", text)
 
 

@@ -88,7 +88,7 @@ def main():
     parser = common.arguments(__doc__.splitlines()[0])
     parser.add_argument("--set", choices=[*SETS, "all"], default="all", help="how the tests are built")
     parser.add_argument("--share", help="a fixed choice of this share of the tests, e.g. 1/10; at -O2")
-    parser.add_argument("--levels", help="optimisation levels; default O0,O2,O3")
+    parser.add_argument("--levels", help="optimization levels; default O0,O2,O3")
     options = common.parse(parser)
     levels = (options.levels or ("O2" if options.share else "O0,O2,O3")).split(",")
     reference.unpack(SUITE.parent, 4, ["gcc.c-torture/execute/*"])
@@ -98,12 +98,12 @@ def main():
     if options.share:
         name = lambda path: str(path.relative_to(SUITE).with_suffix(""))
         sources = [path for path in sources if reference.in_share(name(path), options.share)]
-    ways = SETS if options.set == "all" else [options.set]
+    kinds = SETS if options.set == "all" else [options.set]
     cases = []
-    for way in ways:
-        libraries = ["-lm"] if way == "glibc" else [str(build_runtime(SETS[way])), "-lgcc"]
-        cases += [make_case(way, path, level, libraries) for level in levels for path in sources]
-    print(f"torture: {len(cases)} builds: {', '.join(ways)} at {', '.join(levels)}", file=sys.stderr)
+    for kind in kinds:
+        libraries = ["-lm"] if kind == "glibc" else [str(build_runtime(SETS[kind])), "-lgcc"]
+        cases += [make_case(kind, path, level, libraries) for level in levels for path in sources]
+    print(f"torture: {len(cases)} builds: {', '.join(kinds)} at {', '.join(levels)}", file=sys.stderr)
     common.each(cases, lambda case: reference.check(case, options), options.jobs, common.Tally())
 
 

@@ -179,7 +179,7 @@ LIBRARY size_t strcspn(const char* s, const char* set) { return span(s, set, 0);
 
 LIBRARY int isprint(int c) { return c >= ' ' && c < 127; }
 
-// The heap: taken from a fixed block, never given back.
+// The heap: taken from a fixed block, never freed.
 
 static union {
   char bytes[kHeapBytes];

@@ -1,5 +1,5 @@
 // The driver's wrappers, without a GPU: what is missing is said in one line, and what fails fails cleanly.
-#include "device/cuda/driver.h"
+#include "backend/cuda/driver.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "fake_cuda.h"
 
-namespace kvrm::device::cuda {
+namespace kvrm::backend::cuda {
 namespace {
 
 void expect_line(const Error& error, std::initializer_list<const char*> words) {
@@ -26,7 +26,7 @@ class FakeDriver : public testing::Test {
     state_ = find();
     *state_ = FakeState{};
   }
-  void TearDown() override { EXPECT_EQ(state_->live, 0) << "something was not given back"; }
+  void TearDown() override { EXPECT_EQ(state_->live, 0) << "something was not released"; }
 
   Result<ContextPointer> context(int ordinal = 0) {
     auto driver = Driver::open(KVRM_FAKE_CUDA);
@@ -42,7 +42,7 @@ class FakeDriver : public testing::Test {
   FakeState* state_ = nullptr;
 };
 
-TEST(Driver, SaysThatThereIsNone) {
+TEST(Driver, MissingLibraryIsOneLine) {
   auto driver = Driver::open("libno_such_driver.so.1");
   ASSERT_FALSE(driver.ok());
   expect_line(driver.error(), {"no NVIDIA driver", "libno_such_driver.so.1", "install", "device=cpu"});
@@ -54,13 +54,13 @@ TEST(Driver, RefusesAnotherLibrary) {
   expect_line(driver.error(), {"libm.so.6", "not NVIDIA's driver"});
 }
 
-TEST(Driver, NamesACallThatIsMissing) {
+TEST(Driver, NamesTheMissingCall) {
   auto driver = Driver::open(KVRM_PARTIAL_CUDA);
   ASSERT_FALSE(driver.ok());
   expect_line(driver.error(), {"too old", "cuInit", "12.0"});
 }
 
-TEST(Driver, TheProcesssDriverIsAlwaysTheSame) {
+TEST(Driver, InstanceIsTheSameForTheProcess) {
   auto first = Driver::instance();
   auto second = Driver::instance();
   ASSERT_EQ(first.ok(), second.ok());
@@ -71,7 +71,7 @@ TEST(Driver, TheProcesssDriverIsAlwaysTheSame) {
   }
 }
 
-TEST(Driver, Texts) {
+TEST(Driver, TextsAreReadable) {
   EXPECT_EQ(version_text(12040), "12.4");
   EXPECT_EQ(version_text(13000), "13.0");
   EXPECT_EQ(size_text(512), "512 bytes");
@@ -112,7 +112,7 @@ TEST_F(FakeDriver, ComputeCapabilityTooLow) {
   expect_line(opening_error(), {"Fake GPU", "7.5", "8.0"});
 }
 
-TEST_F(FakeDriver, DeviceTaken) {
+TEST_F(FakeDriver, DeviceInUseIsOneLine) {
   state_->retain = Code::kDeviceUnavailable;
   expect_line(opening_error(), {"another process"});
 }
@@ -215,7 +215,7 @@ TEST_F(FakeDriver, LostDevice) {
   expect_line(stream->done().error(), {"longer than the driver allows"});
 }
 
-TEST_F(FakeDriver, WaitingHasAnEnd) {
+TEST_F(FakeDriver, WaitForReturnsInTime) {
   auto opened = context();
   ASSERT_TRUE(opened.ok());
   auto stream = Stream::create(*opened);
@@ -245,4 +245,4 @@ TEST_F(FakeDriver, CompilerErrorsCarryTheLog) {
 }
 
 }  // namespace
-}  // namespace kvrm::device::cuda
+}  // namespace kvrm::backend::cuda

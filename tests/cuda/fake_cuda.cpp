@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-using namespace kvrm::device::cuda;
+using namespace kvrm::backend::cuda;
 
 namespace {
 

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-#include "device/cuda/api.h"
+#include "backend/cuda/api.h"
 
-namespace kvrm::device::cuda {
+namespace kvrm::backend::cuda {
 
 struct FakeState {
   int version = 12040;
@@ -27,4 +27,4 @@ struct FakeState {
 using FakeStateFunction = FakeState* (*)();
 inline constexpr const char* kFakeStateFunction = "kvrm_fake_cuda_state";
 
-}  // namespace kvrm::device::cuda
+}  // namespace kvrm::backend::cuda

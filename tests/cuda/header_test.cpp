@@ -4,9 +4,9 @@
 
 #include <type_traits>
 
-#include "device/cuda/api.h"
+#include "backend/cuda/api.h"
 
-namespace kvrm::device::cuda {
+namespace kvrm::backend::cuda {
 namespace {
 
 // The machine passes both the same way: as many bytes, and a pointer for a pointer.
@@ -98,4 +98,4 @@ KVRM_VALUE(kEventDisableTiming, CU_EVENT_DISABLE_TIMING)
 TEST(CudaHeader, AgreesWithOurDeclarations) { SUCCEED() << "this file compiled"; }
 
 }  // namespace
-}  // namespace kvrm::device::cuda
+}  // namespace kvrm::backend::cuda

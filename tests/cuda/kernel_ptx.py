@@ -12,7 +12,7 @@ import sys
 EM_CUDA = 190
 
 
-def check_ptx(path):
+def verify_ptx(path):
     text = path.read_text()
     # Dynamic shared memory is .extern too, but no code.
     for line in re.findall(r"^\s*\.extern\s+\.func.*$", text, re.M):
@@ -39,7 +39,7 @@ def main():
         if not path.is_file():
             complaints.append(f"{path}: was not built")
             continue
-        check = check_ptx if path.suffix == ".ptx" else check_cubin
+        check = verify_ptx if path.suffix == ".ptx" else check_cubin
         complaints += [f"{path}: {complaint}" for complaint in check(path)]
     print("\n".join(complaints))
     print(f"kernel_ptx: {len(sys.argv) - 1} files, {len(complaints)} complaints")

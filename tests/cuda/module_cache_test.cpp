@@ -1,5 +1,5 @@
 // Compiled kernels in the user's cache, and the ways a kernel gets onto a device.
-#include "device/cuda/module_cache.h"
+#include "backend/cuda/module_cache.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -9,10 +9,10 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "device/cuda/images.h"
+#include "backend/cuda/images.h"
 #include "fake_cuda.h"
 
-namespace kvrm::device::cuda {
+namespace kvrm::backend::cuda {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,7 +78,7 @@ TEST_F(ModuleCache, AnotherKeyIsAnotherKernel) {
   EXPECT_TRUE(cache_.find(key_).has_value());
 }
 
-TEST_F(ModuleCache, DamageIsSeenAndRepaired) {
+TEST_F(ModuleCache, DamagedFileIsCompiledAgain) {
   ASSERT_TRUE(get().ok());
   const std::string good = contents();
   std::vector<std::string> damaged = {"", "short", good + "x", good.substr(0, good.size() - 1), std::string(4096, 'x')};
@@ -96,7 +96,7 @@ TEST_F(ModuleCache, DamageIsSeenAndRepaired) {
   EXPECT_EQ(contents(), good);
 }
 
-TEST_F(ModuleCache, SomethingElseInTheWayIsNoError) {
+TEST_F(ModuleCache, FileInsteadOfFolderIsNoError) {
   fs::create_directories(cache_.path_of(key_));
   EXPECT_TRUE(get().ok());
   fs::remove(cache_.path_of(key_));
@@ -116,7 +116,7 @@ TEST_F(ModuleCache, AFolderThatCannotBeWrittenIsNoError) {
   EXPECT_EQ(compiled_, 3);
 }
 
-TEST_F(ModuleCache, OldKernelsGo) {
+TEST_F(ModuleCache, OldKernelsAreRemoved) {
   for (int driver = 0; driver < 20; ++driver) {
     CacheKey key = key_;
     key.driver_version = driver;
@@ -139,7 +139,7 @@ TEST_F(ModuleCache, AFailureToCompileIsTheError) {
   EXPECT_EQ(calls, 2);  // begin and end
 }
 
-TEST_F(ModuleCache, TheUsersFolder) {
+TEST_F(ModuleCache, FollowsTheUsersFolder) {
   const auto with = [](const char* cache, const char* home) {
     const char* old_home = getenv("HOME");
     const std::string saved = old_home ? old_home : "";
@@ -245,4 +245,4 @@ TEST(Images, ArePtxAndElf) {
 }
 
 }  // namespace
-}  // namespace kvrm::device::cuda
+}  // namespace kvrm::backend::cuda

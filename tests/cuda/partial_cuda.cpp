@@ -1,7 +1,7 @@
 // A driver that tells a good version and lacks everything else.
-#include "device/cuda/api.h"
+#include "backend/cuda/api.h"
 
-extern "C" kvrm::device::cuda::Code cuDriverGetVersion(int* version) {
+extern "C" kvrm::backend::cuda::Code cuDriverGetVersion(int* version) {
   *version = 12000;
-  return kvrm::device::cuda::Code::kSuccess;
+  return kvrm::backend::cuda::Code::kSuccess;
 }

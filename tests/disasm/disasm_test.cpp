@@ -1,5 +1,5 @@
 // Every row against LLVM's disassembler, character by character.
-#include "isa/disassemble.h"
+#include "isa/disassembler/disassemble.h"
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "src" / "isa"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "src" / "isa" / "disassembler"))
 
 import generate  # noqa: E402
 import generate_asm  # noqa: E402

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "isa/decode.h"
-#include "isa/disassemble.h"
+#include "isa/disassembler/disassemble.h"
 
 namespace kvrm::test {
 namespace {

@@ -1,4 +1,4 @@
-// Words of a row for the comparison: random ones, with the values where texts change favoured.
+// Words of a row for the comparison: random ones, with the values where texts change favored.
 #pragma once
 
 #include <random>

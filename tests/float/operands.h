@@ -1,4 +1,4 @@
-// Operands that favour the places where floating point goes wrong.
+// Operands that favor the values where floating point goes wrong.
 #pragma once
 
 #include <bit>

@@ -1,25 +1,19 @@
 // Random system calls: an input is a list of calls and what lies in memory, made by a process whose root is a
 // temporary folder.
 //
-// Promised: nothing crashes or hangs; the same calls have the same results again; a canary beside the root stays as it
-// is; no host descriptor is left open.
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+// Promised: nothing crashes or hangs; the same calls have the same results again; what lies beside the root is neither
+// read nor changed; no host descriptor is left open.
 #include <array>
 #include <atomic>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "base/cpu.h"
 #include "input.h"
-#include "linux/layout.h"
+#include "linux/freestanding/layout.h"
 #include "linux/process.h"
 #include "memory/address_space.h"
+#include "surroundings.h"
 
 namespace kvrm::fuzz {
 namespace {
@@ -29,8 +23,6 @@ using linux_abi::Outcome;
 constexpr u64 kScratch = 0x200000, kScratchSize = 0x8000;
 constexpr u64 kMemoryLimit = u64{16} << 20;
 constexpr std::size_t kMostCalls = 48;
-constexpr rlim_t kLargestFile = 1 << 20;
-constexpr const char* kCanary = "do not touch\n";
 constexpr const char* kPaths[] = {"a",         "d/e",
                                   "../canary", "/",
                                   "..",        ".",
@@ -42,88 +34,6 @@ constexpr const char* kPaths[] = {"a",         "d/e",
                                   "fifo",      "/proc/self/exe",
                                   "/dev/full", "/dev/urandom"};
 constexpr u64 kPathStride = 64;
-
-// The folder outside of everything: it holds the canary, and the root inside of it is made anew for every run.
-class Surroundings {
- public:
-  Surroundings() {
-    // In memory where the host has such a folder: it is made anew twice an input.
-    char fast[] = "/dev/shm/kvrm-fuzz-XXXXXX", usual[] = "/tmp/kvrm-fuzz-XXXXXX";
-    const char* name = ::mkdtemp(fast);
-    if (name == nullptr) name = ::mkdtemp(usual);
-    KVRM_PROMISE(name != nullptr);
-    folder_ = name;
-    std::string canary = folder_ + "/canary";
-    write(canary, kCanary);
-    ::chmod(canary.c_str(), 0640);
-    facts_ = facts();
-    null_ = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    ::signal(SIGXFSZ, SIG_IGN);
-    ::signal(SIGPIPE, SIG_IGN);
-    const rlimit limit{kLargestFile, kLargestFile};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~Surroundings() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
-  void make_root() const {
-    make_deletable(root());
-    std::filesystem::remove_all(root());
-    std::filesystem::create_directories(root() + "/d");
-    write(root() + "/a", "content of a\nsecond line\n");
-    write(root() + "/d/e", std::string(5000, 'e'));
-    std::filesystem::create_symlink("a", root() + "/link");
-    std::filesystem::create_symlink("loop", root() + "/loop");
-    std::filesystem::create_symlink("../canary", root() + "/out");
-    std::filesystem::create_symlink("/d/../../canary", root() + "/far");
-  }
-
-  void promise_untouched() const {
-    const struct stat now = facts();
-    KVRM_PROMISE(now.st_ino == facts_.st_ino && now.st_size == facts_.st_size && now.st_mode == facts_.st_mode);
-    KVRM_PROMISE(now.st_nlink == 1 && now.st_uid == facts_.st_uid && now.st_gid == facts_.st_gid);
-    KVRM_PROMISE(now.st_mtim.tv_sec == facts_.st_mtim.tv_sec && now.st_mtim.tv_nsec == facts_.st_mtim.tv_nsec);
-    std::size_t entries = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_)) ++entries;
-    KVRM_PROMISE(entries == 2);
-  }
-
-  std::string root() const { return folder_ + "/root"; }
-  int null() const { return null_; }
-
- private:
-  static void write(const std::string& path, const std::string& text) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    KVRM_PROMISE(fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-    ::close(fd);
-  }
-  // A guest may take its own permissions away.
-  static void make_deletable(const std::string& folder) {
-    std::error_code ignored;
-    if (!std::filesystem::is_directory(std::filesystem::symlink_status(folder, ignored))) return;
-    ::chmod(folder.c_str(), 0755);
-    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-      if (entry.is_directory(ignored) && !entry.is_symlink(ignored)) make_deletable(entry.path());
-    }
-  }
-  struct stat facts() const {
-    struct stat found{};
-    KVRM_PROMISE(::lstat((folder_ + "/canary").c_str(), &found) == 0);
-    return found;
-  }
-  std::string folder_;
-  struct stat facts_{};
-  int null_ = -1;
-};
-
-// libFuzzer has files of its own, but opens none while a target runs.
-std::size_t open_descriptors() {
-  std::size_t open = 0;
-  for (int fd = 0; fd < 128; ++fd) open += ::fcntl(fd, F_GETFD) >= 0;
-  return open;
-}
 
 u64 path_address(u64 index) { return kScratch + index % std::size(kPaths) * kPathStride; }
 
@@ -190,7 +100,7 @@ std::vector<i64> results_of(const Case& it, const Surroundings& surroundings) {
   options.root = surroundings.root();
   options.stdin_fd = options.stdout_fd = options.stderr_fd = surroundings.null();
   options.log = [](std::string_view) {};
-  // A wait for the host is over at once: nobody writes to the guest's standard input.
+  // A wait for the host is over at once: the standard input of the guest stays empty.
   static const std::atomic<bool> cancel = true;
   options.cancel = &cancel;
   auto process = linux_abi::Process::create(std::move(options));

@@ -5,7 +5,7 @@
 #include "base/cpu.h"
 #include "input.h"
 #include "linux/elf_code.h"
-#include "linux/layout.h"
+#include "linux/freestanding/layout.h"
 #include "linux/process.h"
 #include "memory/address_space.h"
 

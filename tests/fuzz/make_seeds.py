@@ -3,7 +3,7 @@
 
     tests/fuzz/make_seeds.py --table build/generated/isa/a64.json --out build/fuzz/seeds
 
-The output is OUT/words, OUT/elf, OUT/calls and OUT/words.dict, elf.dict, calls.dict; the same on every run.
+The output is a folder and a dictionary for each target (OUT/words, OUT/words.dict); the same on every run.
 """
 
 import argparse
@@ -118,9 +118,10 @@ def sequence(*calls, scratch=b""):
     return out + scratch
 
 
-def call_seeds():
-    path, buffer, page = (lambda n: (PATH, n)), (lambda n: (BUFFER, n)), (lambda n: (PAGE, n))
-    short = lambda n: (SHORT, n)
+path, buffer, page, short = (lambda n, kind=kind: (kind, n) for kind in (PATH, BUFFER, PAGE, SHORT))
+
+
+def file_seeds():
     yield "read", sequence(
         ("openat", CWD, path(0), 2),
         ("read", 3, page(8), short(100)),
@@ -155,6 +156,9 @@ def call_seeds():
         ("newfstatat", CWD, path(6), page(9), short(0x100)),
         ("statx", CWD, path(6), 0, short(0xFFF), page(10)),
     )
+
+
+def memory_and_copy_seeds():
     yield "memory", sequence(
         ("mmap", 0, short(0x4000), 3, short(0x22), (EDGE, 0), 0),
         ("mremap", (EDGE, 15), short(0x4000), short(0x8000), 1),
@@ -196,6 +200,11 @@ def call_seeds():
         ("sendfile", 4, 3, 0, (POWER, 14)),
         ("read", 3, page(8), (POWER, 31)),
     )
+
+
+def call_seeds():
+    yield from file_seeds()
+    yield from memory_and_copy_seeds()
     yield "signals", sequence(
         ("rt_sigaction", 10, buffer(0), 0, 8),
         ("kill", short(1000), 10),
@@ -228,6 +237,14 @@ def call_seeds():
         yield f"one-{name}", sequence((name, *first), (name, *second), (name, buffer(0), 8, page(8), 8))
 
 
+def lane_seeds():
+    """Calls of several lanes: bytes choose the calls, so that random ones already make a mix of all of them."""
+    chance = random.Random(22)
+    for number in range(24):
+        size = chance.choice((300, 800, 1500, 2400))
+        yield f"random-{number:02}", bytes((number, chance.randrange(256), number // 4)) + chance.randbytes(size)
+
+
 def dictionary(entries):
     told = lambda data: "".join(f"\\x{byte:02x}" for byte in data)
     return "".join(f'"{told(entry)}"\n' for entry in dict.fromkeys(entries))
@@ -239,7 +256,8 @@ def main():
     parser.add_argument("--out", required=True, type=pathlib.Path)
     options = parser.parse_args()
     rows = json.loads(options.table.read_text())["rows"]
-    for target, seeds in (("words", word_seeds(rows)), ("elf", elf_seeds()), ("calls", call_seeds())):
+    targets = {"words": word_seeds(rows), "elf": elf_seeds(), "calls": call_seeds(), "lanes": lane_seeds()}
+    for target, seeds in targets.items():
         folder = options.out / target
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in seeds:
@@ -249,6 +267,7 @@ def main():
     numbers = [0, 1, 0x1000, 0xFFF, 0x10000, 1 << 31, 1 << 32, 1 << 47, 1 << 48, 1 << 63, 2**64 - 1, 2**64 - 4096]
     kinds = [1, 2, 3, 4, 6, 7, 0x6474E550, 0x6474E551, 0x6474E552, 0x6474E553]
     write("elf", [b"\x7fELF", *(struct.pack("<Q", n) for n in numbers), *(struct.pack("<I", n) for n in kinds)])
+    write("lanes", [struct.pack("<H", n) for n in (0, 0xFFFF)])
     write("calls", [struct.pack("<H", n) for n in CALLS.values()] + [encoded(CWD), b"../", b"/proc/self/"])
 
 

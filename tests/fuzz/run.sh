@@ -1,7 +1,7 @@
 #!/bin/sh
-# Fuzz the machine under the address and undefined behaviour sanitizers.
+# Fuzz the machine under the address and undefined behavior sanitizers.
 #
-#   tests/fuzz/run.sh SECONDS [TARGET...]      (targets: words elf calls; default: all, the time shared equally)
+#   tests/fuzz/run.sh SECONDS [TARGET...]      (targets: words elf calls lanes; default: all, the time shared equally)
 #
 # Builds into build-fuzz (KVRM_FUZZ_BUILD), keeps the growing corpora there, and starts from them, the seeds and
 # tests/fuzz/regressions. A finding ends its target with the input's path; when it is fixed, keep the input in
@@ -14,11 +14,11 @@ build=${KVRM_FUZZ_BUILD:-$root/build-fuzz}
 jobs=${JOBS:-$(nproc)}
 
 case "${1-}" in
-  '' | *[!0-9]*) echo "usage: tests/fuzz/run.sh SECONDS [words|elf|calls]..." >&2; exit 2 ;;
+  '' | *[!0-9]*) echo "usage: tests/fuzz/run.sh SECONDS [words|elf|calls|lanes]..." >&2; exit 2 ;;
 esac
 seconds=$1
 shift
-[ $# -gt 0 ] || set -- words elf calls
+[ $# -gt 0 ] || set -- words elf calls lanes
 share=$((seconds / $#))
 [ "$share" -gt 0 ] || share=1
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Everything the `gpu` label stands for, in one command, from the folder that carry.py made.
+"""Everything that the label `gpu` runs, in one command, from the folder that carry.py made.
 
     tests/gpu/check.py --device cuda                              build/gpu-carry
     tests/gpu/check.py --device cuda --parts programs,hostile     parts of it

@@ -114,23 +114,23 @@ def run_fleet(kvrm, device, folder, entries, root, budget, timeout, lanes=0, mor
 def run_jobs(kvrm, device, folder, entries, budget, timeout, lanes=0, more=()):
     """The same for all entries: a process for those without a root, one for those that share one, and one for each other."""
     results, problems, fleets = [None] * len(entries), [], {}
-    for place, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         root = entry.get("root")
-        fleets.setdefault((root, place if root == "own" else 0), []).append(place)
-    for (root, _), places in fleets.items():
+        fleets.setdefault((root, index if root == "own" else 0), []).append(index)
+    for (root, _), indices in fleets.items():
         began = time.monotonic()
-        chosen = [entries[place] for place in places]
+        chosen = [entries[index] for index in indices]
         found, wrong = run_fleet(kvrm, device, folder, chosen, root, budget, timeout, lanes, more)
         problems += wrong
-        for place, result in zip(places, found):
-            results[place] = result
+        for index, result in zip(indices, found):
+            results[index] = result
         took = time.monotonic() - began
-        print(f"{len(places)} jobs, root folder: {root or 'none'}: {took:.1f} s", flush=True)
+        print(f"{len(indices)} jobs, root folder: {root or 'none'}: {took:.1f} s", flush=True)
     return results, problems
 
 
 def without_addresses(text):
-    """A few of GCC's tests print where their stack is, which is nobody's promise."""
+    """A few of GCC's tests print where their stack is, which no interface promises."""
     return re.sub(rb"0x[0-9a-f]{9,}", b"0x(address)", text)
 
 

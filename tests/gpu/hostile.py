@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every 32nd job is hostile; all others must give exactly what they give without hostile neighbours.
+"""Every 32nd job is hostile; all others must give exactly what they give without hostile neighbors.
 
     tests/gpu/hostile.py --device cuda                     4,096 jobs, a million system calls and so on
     tests/gpu/hostile.py --device cpu --jobs 256 --count 2000
@@ -64,12 +64,12 @@ def run(options, device, folder, entries):
     return [{key: record.get(key) for key in KEYS} if record else None for record in results]
 
 
-def complain(what, places, entries, left, right):
+def complain(what, indices, entries, left, right):
     """Prints the first few that differ; returns how many do."""
-    wrong = [place for place in places if left[place] != right[place]]
-    for place in wrong[:5]:
-        print(f"FAIL {what}: job {place}: {corpus.command_line(entries[place])}\n  {left[place]}\n  {right[place]}")
-    print(f"{what}: {len(places) - len(wrong)} of {len(places)} jobs equal")
+    wrong = [index for index in indices if left[index] != right[index]]
+    for index in wrong[:5]:
+        print(f"FAIL {what}: job {index}: {corpus.command_line(entries[index])}\n  {left[index]}\n  {right[index]}")
+    print(f"{what}: {len(indices) - len(wrong)} of {len(indices)} jobs equal")
     return len(wrong)
 
 
@@ -95,10 +95,10 @@ def main():
             shutil.copy(options.guests / name, folder)
         alone = [peaceful(folder, index) for index in range(options.jobs)]
         mixed = [hostile(index, options.count) if index % EVERY == EVERY // 2 else job for index, job in enumerate(alone)]
-        places = [index for index, job in enumerate(mixed) if job is alone[index]]
+        indices = [index for index, job in enumerate(mixed) if job is alone[index]]
         expected = run(options, options.device, folder, alone)
         actual = run(options, options.device, folder, mixed)
-        failed = complain("with and without hostile neighbours", places, mixed, actual, expected)
+        failed = complain("with and without hostile neighbors", indices, mixed, actual, expected)
         if options.device != "cpu":
             on_cpu = run(options, "cpu", folder, mixed)
             failed += complain(f"{options.device} and cpu", range(options.jobs), mixed, actual, on_cpu)

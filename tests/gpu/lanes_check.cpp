@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "../machine/common_words.h"
 #include "../machine/programs.h"
-#include "device/cuda/driver.h"
+#include "../machine/shared_words.h"
+#include "backend/cuda/driver.h"
 
 namespace kvrm::test {
 namespace {
@@ -53,10 +53,10 @@ const Shape kShapes[] = {{2, 1}, {2, 2}, {8, 4}, {64, 32}};
 
 // Lanes with one memory. Program i is at kCode + i * kProgramBytes, and all lanes begin with the first. On a GPU only
 // code that no lane can write is translated.
-Machine common_machine(const Shape& shape, const std::vector<Words>& programs, bool writable = !translates()) {
+Machine shared_machine(const Shape& shape, const std::vector<Words>& programs, bool writable = !translates()) {
   ::setenv("KVRM_LANES_PER_WARP", std::to_string(shape.per_warp).c_str(), 1);
   Options options = device_options(shape.lanes);
-  options.common_memory = true;
+  options.shared_memory = true;
   auto machine = Machine::create(options);
   if (!machine) {
     ADD_FAILURE() << machine.error().message;
@@ -68,8 +68,8 @@ Machine common_machine(const Shape& shape, const std::vector<Words>& programs, b
   }
   EXPECT_TRUE(machine->map(kData, kDataBytes, kProtectRead | kProtectWrite));
   for (unsigned lane = 0; lane < shape.lanes; ++lane) {
-    machine->set_pc(kCode, lane);
-    machine->set_x(0, kData, lane);
+    machine->lane(lane).set_pc(kCode);
+    machine->lane(lane).set_x(0, kData);
   }
   return std::move(*machine);
 }
@@ -91,22 +91,22 @@ void expect_all_halt(Machine& machine) {
 // Long enough for a GPU to be asked what it runs, where that is to be translated.
 std::uint64_t rounds(const Shape& shape) { return (!on_gpu() ? 20000 : translates() ? 64000 : 6400) / shape.lanes; }
 
-TEST(CommonMemory, CountersEndExactlyRight) {
+TEST(SharedMemory, CountersEndExactlyRight) {
   for (const Shape& shape : kShapes) {
     for (const Words& words : {kAddLdadd, kAddExclusive}) {
-      Machine machine = common_machine(shape, {words});
-      for (unsigned lane = 0; lane < shape.lanes; ++lane) machine.set_x(1, rounds(shape), lane);
+      Machine machine = shared_machine(shape, {words});
+      for (unsigned lane = 0; lane < shape.lanes; ++lane) machine.lane(lane).set_x(1, rounds(shape));
       expect_all_halt(machine);
       EXPECT_EQ(word_at(machine, kData), shape.lanes * rounds(shape)) << shape.lanes << " lanes";
     }
   }
 }
 
-TEST(CommonMemory, Spinlocks) {
+TEST(SharedMemory, Spinlocks) {
   for (const Shape& shape : kShapes) {
     for (const Words& words : {kLockExclusive, kLockCas, kLockSwap}) {
-      Machine machine = common_machine(shape, {words});
-      for (unsigned lane = 0; lane < shape.lanes; ++lane) machine.set_x(1, rounds(shape) / 4, lane);
+      Machine machine = shared_machine(shape, {words});
+      for (unsigned lane = 0; lane < shape.lanes; ++lane) machine.lane(lane).set_x(1, rounds(shape) / 4);
       expect_all_halt(machine);
       EXPECT_EQ(word_at(machine, kData + 64), shape.lanes * (rounds(shape) / 4)) << shape.lanes << " lanes";
       EXPECT_EQ(word_at(machine, kData), 0u);
@@ -115,13 +115,13 @@ TEST(CommonMemory, Spinlocks) {
 }
 
 // Half of the lanes exchange pairs, the others change one half of them.
-TEST(CommonMemory, PairsChangeAtOnce) {
+TEST(SharedMemory, PairsChangeAtOnce) {
   for (const Shape& shape : kShapes) {
     for (const Words& words : {kPairCasp, kPairExclusive}) {
-      Machine machine = common_machine(shape, {words, kAddLdadd});
+      Machine machine = shared_machine(shape, {words, kAddLdadd});
       for (unsigned lane = 0; lane < shape.lanes; ++lane) {
-        machine.set_x(1, rounds(shape), lane);
-        machine.set_pc(kCode + lane % 2 * kProgramBytes, lane);
+        machine.lane(lane).set_x(1, rounds(shape));
+        machine.lane(lane).set_pc(kCode + lane % 2 * kProgramBytes);
       }
       expect_all_halt(machine);
       EXPECT_EQ(word_at(machine, kData), shape.lanes * rounds(shape)) << shape.lanes << " lanes";
@@ -130,31 +130,31 @@ TEST(CommonMemory, PairsChangeAtOnce) {
   }
 }
 
-TEST(CommonMemory, OneWaitsForTheOther) {
+TEST(SharedMemory, OneWaitsForTheOther) {
   for (const Shape& shape : kShapes) {
-    Machine machine = common_machine(shape, {kListen, kTell});
+    Machine machine = shared_machine(shape, {kListen, kTell});
     const unsigned teller = shape.lanes - 1;
-    machine.set_pc(kCode + kProgramBytes, teller);
-    machine.set_x(1, !on_gpu() ? 2000000 : translates() ? 200000 : 20000, teller);
-    machine.set_x(4, 77, teller);
+    machine.lane(teller).set_pc(kCode + kProgramBytes);
+    machine.lane(teller).set_x(1, !on_gpu() ? 2000000 : translates() ? 200000 : 20000);
+    machine.lane(teller).set_x(4, 77);
     expect_all_halt(machine);
     if (translates()) EXPECT_GT(machine.statistics().regions, 0u);
-    for (unsigned lane = 0; lane < teller; ++lane) EXPECT_EQ(machine.x(3, lane), 77u) << lane;
+    for (unsigned lane = 0; lane < teller; ++lane) EXPECT_EQ(machine.lane(lane).x(3), 77u) << lane;
   }
 }
 
 // Two lanes each write a word and then read the other's.
-TEST(CommonMemory, WritesComeBeforeLaterReads) {
+TEST(SharedMemory, WritesComeBeforeLaterReads) {
   constexpr std::uint64_t kRounds = 1000, kLine = 64, kStep = kRounds * kLine;
   for (const Shape& shape : {Shape{2, 1}, Shape{2, 2}}) {
     for (const Words& words : {kStoreBuffer, kStoreBufferOrdered}) {
-      Machine machine = common_machine(shape, {words});
+      Machine machine = shared_machine(shape, {words});
       for (unsigned lane = 0; lane < 2; ++lane) {
-        machine.set_x(1, kRounds, lane);
-        machine.set_x(5, kData, lane);
-        machine.set_x(6, kData + kStep * (1 + lane), lane);
-        machine.set_x(7, kData + kStep * (2 - lane), lane);
-        machine.set_x(8, kData + kStep * 3 + kRounds * 8 * lane, lane);
+        machine.lane(lane).set_x(1, kRounds);
+        machine.lane(lane).set_x(5, kData);
+        machine.lane(lane).set_x(6, kData + kStep * (1 + lane));
+        machine.lane(lane).set_x(7, kData + kStep * (2 - lane));
+        machine.lane(lane).set_x(8, kData + kStep * 3 + kRounds * 8 * lane);
       }
       expect_all_halt(machine);
       for (std::uint64_t round = 0; round < kRounds; ++round) {
@@ -167,41 +167,41 @@ TEST(CommonMemory, WritesComeBeforeLaterReads) {
 }
 
 // One lane writes code that another runs, with the barriers the architecture asks for.
-TEST(CommonMemory, CodeOfAnotherLane) {
+TEST(SharedMemory, CodeOfAnotherLane) {
   for (const Shape& shape : kShapes) {
-    Machine machine = common_machine(shape, {kPatched, kPatch}, true);
+    Machine machine = shared_machine(shape, {kPatched, kPatch}, true);
     const unsigned writer = shape.lanes - 1;
-    machine.set_pc(kCode + kProgramBytes, writer);
-    machine.set_x(4, movz(3, 99), writer);
-    machine.set_x(5, kCode + 12, writer);
+    machine.lane(writer).set_pc(kCode + kProgramBytes);
+    machine.lane(writer).set_x(4, movz(3, 99));
+    machine.lane(writer).set_x(5, kCode + 12);
     // The old word is known to all before it changes.
     for (unsigned lane = 0; lane < writer; ++lane) {
-      machine.set_pc(kCode + 12, lane);
-      EXPECT_EQ(machine.run(1, lane).reason, StopReason::kBudget);
-      EXPECT_EQ(machine.x(3, lane), 1u);
-      machine.set_pc(kCode, lane);
+      machine.lane(lane).set_pc(kCode + 12);
+      EXPECT_EQ(machine.lane(lane).run(1).reason, StopReason::kBudget);
+      EXPECT_EQ(machine.lane(lane).x(3), 1u);
+      machine.lane(lane).set_pc(kCode);
     }
     expect_all_halt(machine);
-    for (unsigned lane = 0; lane < writer; ++lane) EXPECT_EQ(machine.x(3, lane), 99u) << lane;
+    for (unsigned lane = 0; lane < writer; ++lane) EXPECT_EQ(machine.lane(lane).x(3), 99u) << lane;
   }
 }
 
-// A hook looks into the memory while the others run.
-TEST(CommonMemory, SystemCallsSeeIt) {
+// A hook reads the memory while the others run.
+TEST(SharedMemory, SystemCallsSeeIt) {
   for (const Shape& shape : kShapes) {
     Words words = kAddLdadd;
     words.back() = svc(7);
     words.push_back(hlt(0));
-    Machine machine = common_machine(shape, {words});
-    for (unsigned lane = 0; lane < shape.lanes; ++lane) machine.set_x(1, 10, lane);
+    Machine machine = shared_machine(shape, {words});
+    for (unsigned lane = 0; lane < shape.lanes; ++lane) machine.lane(lane).set_x(1, 10);
     std::uint64_t calls = 0, wrong = 0;
-    machine.on_system_call([&](Machine& called, unsigned lane, std::uint32_t immediate) {
+    machine.on_system_call([&](Lane lane, std::uint32_t immediate) {
       ++calls;
-      const std::uint64_t seen = word_at(called, kData);
+      const std::uint64_t seen = word_at(lane.machine(), kData);
       wrong += immediate != 7 || seen < calls * 10 || seen > shape.lanes * 10;
-      wrong += called.map(kData + kDataBytes, 4096, kProtectRead).ok();
-      const std::uint64_t mark = lane + 1;
-      wrong += !called.write(kData + 64 + lane * 8, std::as_bytes(std::span(&mark, 1)));
+      wrong += lane.map(kData + kDataBytes, 4096, kProtectRead).ok();
+      const std::uint64_t mark = lane.index() + 1;
+      wrong += !lane.write(kData + 64 + lane.index() * 8, std::as_bytes(std::span(&mark, 1)));
       return true;
     });
     expect_all_halt(machine);
@@ -211,14 +211,14 @@ TEST(CommonMemory, SystemCallsSeeIt) {
   }
 }
 
-TEST(CommonMemory, WhatCannotBe) {
+TEST(SharedMemory, WhatCannotBe) {
   Options options = device_options(1u << 24);
-  options.common_memory = true;
+  options.shared_memory = true;
   auto many = Machine::create(options);
   ASSERT_FALSE(many.ok());
   EXPECT_NE(many.error().message.find("cannot share one memory"), std::string::npos) << many.error().message;
 
-  Machine machine = common_machine({2, 1}, {{hlt(0)}});
+  Machine machine = shared_machine({2, 1}, {{hlt(0)}});
   EXPECT_FALSE(machine.map(kData + kDataBytes, std::uint64_t{1} << 30, kProtectRead).ok());  // more than the limit
   EXPECT_FALSE(machine.load_program(Program()).ok());
   expect_all_halt(machine);
@@ -227,9 +227,9 @@ TEST(CommonMemory, WhatCannotBe) {
   EXPECT_FALSE(machine.unmap(kData, 4096).ok());
 }
 
-TEST(CommonMemory, CancelEndsThoseThatWaitForEver) {
+TEST(SharedMemory, CancelEndsThoseThatWaitForEver) {
   for (const Shape& shape : kShapes) {
-    Machine machine = common_machine(shape, {kListen});
+    Machine machine = shared_machine(shape, {kListen});
     machine.start();
     while (machine.poll().instructions < 100) std::this_thread::yield();
     machine.cancel();
@@ -254,9 +254,9 @@ TEST(Lanes, OneWaitsForItsInputWhileTheOthersRun) {
   program.standard_input = input[0];
   program.standard_output = output[1];
   program.standard_error = output[1];
-  ASSERT_TRUE(machine->load_program(program, 0));
+  ASSERT_TRUE(machine->lane(0).load_program(program));
   program.input = "x";
-  for (unsigned lane = 1; lane < kLanes; ++lane) ASSERT_TRUE(machine->load_program(program, lane));
+  for (unsigned lane = 1; lane < kLanes; ++lane) ASSERT_TRUE(machine->lane(lane).load_program(program));
   machine->start();
   // A byte and eight more from each of the others.
   std::size_t got = 0;
@@ -320,23 +320,24 @@ TEST(Lanes, PagesInAnyOrder) {
     auto machine = Machine::create(device_options(shape.lanes));
     ASSERT_TRUE(machine.ok()) << machine.error().message;
     for (unsigned lane = 0; lane < shape.lanes; ++lane) {
-      ASSERT_TRUE(machine->load(bytes_of(kPages), kCode, lane));
-      ASSERT_TRUE(machine->map(kData, kDataBytes, kProtectRead | kProtectWrite, lane));
-      machine->set_pc(kCode, lane);
-      machine->set_x(0, lane, lane);
-      machine->set_x(1, kData, lane);
+      ASSERT_TRUE(machine->lane(lane).load(bytes_of(kPages), kCode));
+      ASSERT_TRUE(machine->lane(lane).map(kData, kDataBytes, kProtectRead | kProtectWrite));
+      machine->lane(lane).set_pc(kCode);
+      machine->lane(lane).set_x(0, lane);
+      machine->lane(lane).set_x(1, kData);
     }
     expect_all_halt(*machine);
-    for (unsigned lane = 0; lane < shape.lanes; ++lane) EXPECT_EQ(machine->x(10, lane), pages_result(lane)) << lane;
+    for (unsigned lane = 0; lane < shape.lanes; ++lane)
+      EXPECT_EQ(machine->lane(lane).x(10), pages_result(lane)) << lane;
   }
 }
 
 // Free bytes of GPU memory; nothing on the CPU device.
 std::uint64_t free_memory() {
   if (!on_gpu()) return 0;
-  auto driver = device::cuda::Driver::instance();
+  auto driver = backend::cuda::Driver::instance();
   EXPECT_TRUE(driver.ok());
-  auto context = device::cuda::Context::open(*driver, 0);
+  auto context = backend::cuda::Context::open(*driver, 0);
   EXPECT_TRUE(context.ok());
   auto memory = (*context)->memory();
   EXPECT_TRUE(memory.ok());
@@ -384,7 +385,7 @@ TEST(Lanes, StartedAndCancelledAHundredTimes) {
 }
 
 // Vector instructions that the loop for very many lanes leaves to others, in code of all lanes and in each lane's own,
-// at one place or at many.
+// at one address or at many.
 TEST(Lanes, CancelledWhateverTheyRun) {
   struct Code {
     const char* name;
@@ -401,10 +402,10 @@ TEST(Lanes, CancelledWhateverTheyRun) {
         ASSERT_TRUE(machine.ok()) << machine.error().message;
         if (!own) ASSERT_TRUE(machine->load_code(bytes_of(words), kCode));
         for (unsigned lane = 0; lane < machine->lanes(); ++lane) {
-          if (own) ASSERT_TRUE(machine->load(bytes_of(words), kCode, lane));
-          ASSERT_TRUE(machine->map(kData, kDataBytes, kProtectRead | kProtectWrite, lane));
-          machine->set_pc(kCode + lane % 4 * 60, lane);
-          machine->set_x(0, kData, lane);
+          if (own) ASSERT_TRUE(machine->lane(lane).load(bytes_of(words), kCode));
+          ASSERT_TRUE(machine->lane(lane).map(kData, kDataBytes, kProtectRead | kProtectWrite));
+          machine->lane(lane).set_pc(kCode + lane % 4 * 60);
+          machine->lane(lane).set_x(0, kData);
         }
         double most = 0;
         for (unsigned cycle = 0; cycle < 10; ++cycle) {
@@ -421,7 +422,7 @@ TEST(Lanes, CancelledWhateverTheyRun) {
           most = std::max(most, Milliseconds(Clock::now() - begin).count());
         }
         std::printf("%-5s %s, %u lanes a warp: cancel to rest: %.2f ms at most\n", code.name,
-                    own ? "own code" : "common code", per_warp, most);
+                    own ? "private code" : "shared code", per_warp, most);
       }
     }
   }

@@ -69,10 +69,10 @@ def torture_jobs(share, levels, timeout):
     reference.unpack(torture.SUITE.parent, 4, ["gcc.c-torture/execute/*"])
     sources = [path for folder in ("", "ieee", "builtins") for path in sorted((torture.SUITE / folder).glob("*.c"))]
     sources = [path for path in sources if not path.stem.endswith("-lib") and reference.in_share(path.stem, share)]
-    for way in ("general", "fp"):
-        libraries = [str(torture.build_runtime(torture.SETS[way])), "-lgcc"]
-        cases = [torture.make_case(way, path, level, libraries) for level in levels for path in sources]
-        yield from judged(f"torture-{way}", cases, timeout)
+    for kind in ("general", "fp"):
+        libraries = [str(torture.build_runtime(torture.SETS[kind])), "-lgcc"]
+        cases = [torture.make_case(kind, path, level, libraries) for level in levels for path in sources]
+        yield from judged(f"torture-{kind}", cases, timeout)
 
 
 def simd_jobs(share, levels, timeout):
@@ -150,7 +150,7 @@ class Packer:
         content = stripped.read_bytes()
         digest = hashlib.sha256(content).hexdigest()
         if digest not in self.known:
-            # busybox looks at its own name.
+            # busybox reads its own name.
             name = f"programs/{len(self.known):04}/{path.name.removesuffix('.elf')}"
             (self.folder / name).parent.mkdir(parents=True)
             stripped.rename(self.folder / name)
@@ -241,7 +241,7 @@ def main():
         packaged.fill(packer.folder / "root", busybox_scenarios.FILES)
         print(f"pack: {len(packer.entries)} jobs on the CPU device", file=sys.stderr, flush=True)
         count_instructions(packer, options)
-        # Jobs of about the same length stand together: lanes of one group then end at about the same time.
+        # Jobs of about the same length are neighbors: lanes of one group then end at about the same time.
         packer.entries.sort(key=lambda entry: -entry["instructions"])
         lines = [json.dumps(entry) + "\n" for entry in packer.entries]
         (packer.folder / corpus.JOBS).write_text("".join(lines))

@@ -71,20 +71,20 @@ def main():
         for name in ("hostile", "evaluate"):
             shutil.copy(options.guests / name, folder)
         jobs = [hostile.peaceful(folder, index) for index in range(options.jobs)]
-        places = range(EVERY // 2, options.jobs, EVERY)
-        for number, place in enumerate(places):
-            jobs[place] = {"program": "hostile", "args": [MODES[number % len(MODES)], str(number), FOR_EVER]}
-        quiet = [job for index, job in enumerate(jobs) if index not in places]
+        indices = range(EVERY // 2, options.jobs, EVERY)
+        for number, index in enumerate(indices):
+            jobs[index] = {"program": "hostile", "args": [MODES[number % len(MODES)], str(number), FOR_EVER]}
+        quiet = [job for index, job in enumerate(jobs) if index not in indices]
         right = iter(run(options, folder, quiet, "cpu", ["--engine", "interp"])[0])
-        expected = [None if index in places else next(right) for index in range(options.jobs)]
+        expected = [None if index in indices else next(right) for index in range(options.jobs)]
         (folder / "cpu.jsonl").unlink()
         lanes = options.lanes or max(1, options.jobs // 32)
         more = ["--timeout", str(options.seconds), "--lanes", str(lanes), *corpus.engine_options(options.engine, options.device)]
         records, counted = run(options, folder, jobs, options.device, more)
-    wrong = [(place, problem_of(*three)) for place, three in enumerate(zip(jobs, records, expected)) if problem_of(*three)]
-    for place, problem in wrong[:10]:
-        print(f"FAIL job {place}: {corpus.command_line(jobs[place])}\n  {problem}")
-    print(f"{options.jobs - len(wrong)} of {options.jobs} jobs right, {len(places)} of them without end, {lanes} lanes; "
+    wrong = [(index, problem_of(*three)) for index, three in enumerate(zip(jobs, records, expected)) if problem_of(*three)]
+    for index, problem in wrong[:10]:
+        print(f"FAIL job {index}: {corpus.command_line(jobs[index])}\n  {problem}")
+    print(f"{options.jobs - len(wrong)} of {options.jobs} jobs right, {len(indices)} of them without end, {lanes} lanes; "
           f"{counted['seconds']:.1f} s, {counted['launches']} launches; {counted['endings']}")
     return 1 if wrong else 0
 

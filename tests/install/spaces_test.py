@@ -59,7 +59,7 @@ def main():
             f"-DCMAKE_CXX_COMPILER_LAUNCHER={arguments.launcher}", "-DKVRM_BUILD_TESTS=OFF", "-DKVRM_BUILD_CLI=OFF",
             f"-DKVRM_PTXAS={tools / 'ptxas'}", "-DKVRM_CUBINS=90", "-DKVRM_LINKABLE=ONLY",
         )  # fmt: skip
-        targets = ["kvrm_generated", "kvrm_weights", "CMakeFiles/kvrm.dir/src/isa/disassemble.cpp.o"]
+        targets = ["kvrm_generated", "kvrm_weights", "CMakeFiles/kvrm.dir/src/isa/disassembler/disassemble.cpp.o"]
         if "GPU code: none" not in configured:
             targets.append("kvrm_gpu_images")
         if "Translator: none" not in configured:

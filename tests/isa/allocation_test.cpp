@@ -49,12 +49,12 @@ class Llvm {
     disassembler_.reset(target->createMCDisassembler(*subtarget_, *context_));
   }
 
-  // A soft failure is an allocated encoding whose behaviour the manual leaves open.
+  // A soft failure is an allocated encoding whose behavior the manual leaves open.
   bool accepts(u32 word) {
     std::array<std::uint8_t, 4> bytes;
     for (u32 i = 0; i < 4; ++i) bytes[i] = static_cast<std::uint8_t>(word >> (8 * i));
     std::uint64_t size = 0;
-    instruction_ = llvm::MCInst();  // LLVM looks at the opcode even of a word it rejects
+    instruction_ = llvm::MCInst();  // LLVM reads the opcode even of a word it rejects
     return disassembler_->getInstruction(instruction_, size, bytes, 0, llvm::nulls()) != llvm::MCDisassembler::Fail;
   }
 

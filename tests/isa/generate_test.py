@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The generator: tables it must refuse, and exclusion cubes that say exactly what `where` says."""
+"""The generator: tables it must refuse, exclusion cubes that say exactly what `where` says, and lists of handlers."""
 
 import pathlib
 import subprocess
@@ -53,14 +53,32 @@ MUST_PASS = {
     "a row in a hole of another": row(where="size != 3") + row("B", "00000000 11 1 Rm 000000 Rn Rd"),
 }
 
+SIZE = 'KVRM_DIMENSION(size, "size", "b h s d", "op.size", "op.size = value;")\n'
+PARTS = 'KVRM_DIMENSION(part, "", "upper lower", "op.Rm < 16", "KVRM_ASSUME((op.Rm < 16) == (value == 1));")\n'
+
+# what the message must contain -> specialize.inc
+MUST_FAIL_TO_SPECIALIZE = {
+    "neither a dimension nor a hot row": "KVRM_HOT(A)\n",
+    "dimension size is there twice": SIZE + SIZE,
+    "A is there twice": 2 * 'KVRM_HOT(A, "", "")\n',
+    "B is not a row": 'KVRM_HOT(B, "", "")\n',
+    "A: unknown dimension size": 'KVRM_HOT(A, "size", "")\n',
+    "A: size has no value q": SIZE + 'KVRM_HOT(A, "size:q", "")\n',
+    "A has no handler _q": SIZE + 'KVRM_HOT(A, "size", "b q")\n',
+    "A has no sf for the dimension width": 'KVRM_DIMENSION(width, "size", "w x", "op.sf", "op.sf = value;")\n',
+    "specialize.inc:1: A has no handler _b": 'KVRM_HOT(A, "", "b")\n',
+}
+
 
 class Generator(unittest.TestCase):
-    def run_generator(self, table):
+    def run_generator(self, table, specialized=""):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder)
             (path / "table.inc").write_text(table)
+            (path / "specialize.inc").write_text(specialized)
             (path / "semantics").mkdir()
             command = [sys.executable, ISA / "generate.py", "--table", path / "table.inc"]
+            command += ["--specialize", path / "specialize.inc"]
             command += ["--semantics", path / "semantics", "--out", path / "out"]
             done = subprocess.run(command, capture_output=True, text=True)
             return done.returncode, done.stderr, (path / "out").exists()
@@ -80,12 +98,37 @@ class Generator(unittest.TestCase):
                 status, errors, _ = self.run_generator(table)
                 self.assertEqual((status, errors), (0, ""))
 
+    def test_specialize_must_fail(self):
+        for message, specialized in MUST_FAIL_TO_SPECIALIZE.items():
+            with self.subTest(message):
+                status, errors, wrote = self.run_generator(GOOD, specialized)
+                self.assertEqual((status, wrote), (1, False), errors)
+                self.assertIn(message, errors)
+
+    def test_handlers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            (path / "table.inc").write_text(GOOD)
+            (path / "specialize.inc").write_text(SIZE + PARTS + 'KVRM_HOT(A, "size part:lower", "b d_lower")\n')
+            rows = generate.read_table(path / "table.inc")
+            dimensions, hot = generate.specialize.read(path / "specialize.inc", rows)
+        self.assertIn("Dimensions<BySize> kDimensions<A>", generate.specialize.variants_header(rows, dimensions))
+        text = generate.specialize.hot_rows_header(hot)
+        suffixes = generate.re.findall(r"X\(A, (\w+), \{", text)
+        self.assertEqual(suffixes, ["_b", "_h", "_s", "_d", "_b_lower", "_h_lower", "_s_lower", "_d_lower"])
+        self.assertIn("X(A, _d, { op.size = 3; })", text)
+        self.assertIn("X(A, _h_lower, { op.size = 1; KVRM_ASSUME((op.Rm < 16) == (1 == 1)); })", text)
+        self.assertIn("X(A, _b, 1u * (op.size) + 4u * ((op.Rm < 16) == 1))", text)
+        self.assertIn("X(A_d_lower)", text)
+
     def test_semantics_without_a_row(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder)
             (path / "table.inc").write_text(GOOD)
+            (path / "specialize.inc").write_text("")
             (path / "group.h").write_text("KVRM_INLINE void B(Cpu& cpu) {}\n")
             command = [sys.executable, ISA / "generate.py", "--table", path / "table.inc"]
+            command += ["--specialize", path / "specialize.inc"]
             command += ["--semantics", path, "--out", path / "out"]
             done = subprocess.run(command, capture_output=True, text=True)
             self.assertEqual(done.returncode, 1)
@@ -108,16 +151,16 @@ class Table(unittest.TestCase):
             seen.add(key)
             condition = compile(row.where or "True", row.name, "eval")
             for values in generate.itertools.product(*(range(1 << f.width) for f in fields)):
-                word = row.bits | generate.sum_or(f.place(v) for f, v in zip(fields, values))
+                word = row.bits | generate.sum_or(f.insert(v) for f, v in zip(fields, values))
                 expected = bool(eval(condition, {}, {f.name: v for f, v in zip(fields, values)}))
                 self.assertEqual(row.accepts(word), expected, f"{row.name} {word:#010x}")
 
     def test_fields_come_back(self):
         for row in self.rows:
             for field in row.fields.values():
-                self.assertEqual(field.place((1 << field.width) - 1), field.word_mask, row.name)
+                self.assertEqual(field.insert((1 << field.width) - 1), field.word_mask, row.name)
                 for bit in range(field.width):
-                    self.assertEqual(field.value(field.place(1 << bit)), 1 << bit, f"{row.name}.{field.name}")
+                    self.assertEqual(field.value(field.insert(1 << bit)), 1 << bit, f"{row.name}.{field.name}")
 
     def test_decoder_fits(self):
         """What the generated arrays can hold (see decode.h)."""

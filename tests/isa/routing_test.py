@@ -29,8 +29,8 @@ def exceptions_needed(rows, bits):
             name = parent[name]
         return name
 
-    # Rows of one class that meet belong together too, but only where others meet them.
-    for a, b in routing.meeting(rows, seen, lambda row: row.name):
+    # Rows of one class that collide belong together too, but only where rows of another class do.
+    for a, b in routing.colliding(rows, seen, lambda row: row.name):
         parent[find(a)] = find(b)
     together = collections.defaultdict(collections.Counter)
     for row in rows:
@@ -51,18 +51,18 @@ class Routing(unittest.TestCase):
         cls.mixed = [r for r in cls.rows if any(((b << 24) ^ r.bits) & r.mask & routing.TOP == 0 for b in mixed)]
 
     def test_classes_never_meet(self):
-        self.assertEqual(routing.meeting(self.rows), [])
+        self.assertEqual(routing.colliding(self.rows), [])
         self.assertEqual(len(routing.BITS), 12)
 
     def test_the_exceptions_are_needed(self):
-        met = {name for pair in routing.meeting(self.rows, class_of=wished) for name in pair}
+        met = {name for pair in routing.colliding(self.rows, class_of=wished) for name in pair}
         self.assertLessEqual(set(routing.EXCEPTIONS), met)
         self.assertEqual(exceptions_needed(self.mixed, routing.BITS), len(routing.EXCEPTIONS))
 
     def test_bits_10_to_23_need_no_exception(self):
-        """So a better choice of twelve could only be among these: where classes meet, lower bits are registers."""
-        self.assertEqual(routing.meeting(self.rows, routing.TOP | 0xFFFC00, wished), [])
-        lower = [(a, b) for a, b in routing.meeting(self.rows, routing.TOP, wished)]
+        """So a better choice of twelve could only be among these: where classes collide, lower bits are registers."""
+        self.assertEqual(routing.colliding(self.rows, routing.TOP | 0xFFFC00, wished), [])
+        lower = [(a, b) for a, b in routing.colliding(self.rows, routing.TOP, wished)]
         rows = {row.name: row for row in self.rows}
         for a, b in lower:
             a, b = rows[a], rows[b]

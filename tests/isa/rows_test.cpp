@@ -19,7 +19,7 @@ std::vector<Exclusion> exclusions(u32 row) {
   return {kExclusions + facts.first_exclusion, kExclusions + facts.first_exclusion + facts.exclusions};
 }
 
-// The words with `bits` under `mask`, less the exclusions. Bits outside the mask that no exclusion looks at cannot
+// The words with `bits` under `mask`, less the exclusions. Bits outside the mask that no exclusion reads cannot
 // change the answer; all the others are enumerated. Returns the number of classes of words left, and one word.
 struct Remainder {
   u64 count = 0;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/cpu.h"
-#include "linux/abi.h"
-#include "linux/layout.h"
+#include "linux/freestanding/abi.h"
+#include "linux/freestanding/layout.h"
 #include "linux/process.h"
 #include "memory/address_space.h"
 
@@ -127,8 +127,10 @@ class TemporaryFolder {
 
 class Guest {
  public:
-  explicit Guest(ProcessOptions options = {})
-      : memory_(u64{256} << 20), process_(std::move(*Process::create(quiet(std::move(options))))) {
+  // `account`: of the memory; null: one that the process does not share.
+  explicit Guest(ProcessOptions options = {}, memory::AccountPointer account = nullptr)
+      : memory_(account ? account : std::make_shared<memory::Account>(u64{256} << 20)),
+        process_(std::move(*Process::create(quiet(std::move(options))))) {
     EXPECT_TRUE(memory_.map(kScratch, kScratchSize, memory::kRead | memory::kWrite));
     EXPECT_TRUE(memory_.map(kStackBottom, kStackSize, memory::kRead | memory::kWrite));
     cpu_.x[kSpSlot] = kStackTop - 0x1000;
@@ -189,10 +191,11 @@ class Guest {
   Outcome outcome_;
 };
 
-inline ProcessOptions rooted(const TemporaryFolder& folder) {
+inline ProcessOptions rooted(const std::string& folder) {
   ProcessOptions options;
-  options.root = folder.path();
+  options.root = folder;
   return options;
 }
+inline ProcessOptions rooted(const TemporaryFolder& folder) { return rooted(folder.path()); }
 
 }  // namespace kvrm::linux_abi::test

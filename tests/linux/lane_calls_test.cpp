@@ -1,6 +1,6 @@
 // System calls answered by the lane against the same calls answered by the process: random sequences, everything
 // compared after each.
-#include "linux/lane_calls.h"
+#include "linux/freestanding/lane_calls.h"
 
 #include <cstring>
 #include <random>
@@ -153,7 +153,7 @@ class Calls {
 
  private:
   u64 page() { return random_() % 24 * memory::kPageSize; }
-  u64 place() {
+  u64 any_address() {
     switch (random_() % 6) {
       case 0: return kScratch + page();
       case 1: return 0x500000 + page();
@@ -169,8 +169,8 @@ class Calls {
       case 1: return random_() % 64;
       case 2: return u64(-i64(random_() % 64));
       case 3: return random_();
-      case 4: return place();
-      case 5: return place() + random_() % memory::kPageSize;
+      case 4: return any_address();
+      case 5: return any_address() + random_() % memory::kPageSize;
       case 6: return kScratch + random_() % kScratchSize;
       default: return 0x1000 + page();
     }
@@ -179,11 +179,11 @@ class Calls {
     static constexpr u64 kNumbers[] = {kBrk, kMmap, kMmap, kMmap, kMunmap, kMremap, kMprotect, kMadvise, 227, 228, 232};
     x[8] = kNumbers[random_() % std::size(kNumbers)];
     if (random_() % 8 == 0) return;  // with any arguments
-    x[0] = x[8] == kBrk ? 0x500000 + random_() % 0x18000 : place();
+    x[0] = x[8] == kBrk ? 0x500000 + random_() % 0x18000 : any_address();
     x[1] = page() + (random_() % 4 ? memory::kPageSize : random_() % 5000);
     x[2] = x[8] == kMremap ? page() + memory::kPageSize : random_() % 8;
     x[3] = x[8] == kMremap ? random_() % 8 : (random_() % 4 ? 0x22 : 0x32) | (random_() % 16 ? 0 : 0x100000);
-    x[4] = x[8] == kMremap ? place() : ~u64{0};
+    x[4] = x[8] == kMremap ? any_address() : ~u64{0};
     if (x[8] == kMremap && random_() % 4 == 0) x[2] = x[1];
     if (x[8] == kMadvise) x[2] = random_() % 2 ? random_() % 30 : 4;
     if (x[8] == kMmap && random_() % 4 == 0) x[3] ^= 3;  // shared
@@ -196,7 +196,7 @@ class Calls {
     static constexpr u64 kNumbers[] = {kRead, kWrite, kWrite, kReadv, kWritev, kFstat, kNewfstatat, kIoctl, kLseek, 78};
     x[8] = kNumbers[random_() % std::size(kNumbers)];
     x[0] = random_() % 8 ? random_() % 4 : any();
-    x[1] = random_() % 8 ? kScratch + random_() % 0x3000 : place() + 0xff0;
+    x[1] = random_() % 8 ? kScratch + random_() % 0x3000 : any_address() + 0xff0;
     x[2] = random_() % 16 ? random_() % 700 : any();
     switch (x[8]) {
       case kReadv:
@@ -235,8 +235,8 @@ class Calls {
       case kTgkill: x[0] = x[1] = u64(kPid), x[2] = random_() % 2 ? 10 : 14; break;
       case kNanosleep: x[0] = kScratch + 0x3f300, x[1] = 0; break;
       case kShmget: x[0] = random_() % 3, x[1] = page() + 100, x[2] = 01600; break;
-      case kShmat: x[1] = random_() % 2 ? 0 : place(), x[2] = random_() % 16 << 12; break;
-      case kShmdt: x[0] = place(); break;
+      case kShmat: x[1] = random_() % 2 ? 0 : any_address(), x[2] = random_() % 16 << 12; break;
+      case kShmdt: x[0] = any_address(); break;
       case kShmctl: x[1] = random_() % 4, x[2] = kScratch + 0x3f500; break;
       default: break;
     }

@@ -1,7 +1,7 @@
 // The guest's structures against the offsets of arm64's headers (checked once with aarch64-linux-gnu-gcc).
 #include <gtest/gtest.h>
 
-#include "linux/abi.h"
+#include "linux/freestanding/abi.h"
 
 namespace kvrm::linux_abi {
 namespace {

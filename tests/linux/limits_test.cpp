@@ -1,4 +1,4 @@
-// What system calls leave behind on the host counts against the guest's memory.
+// What system calls allocate on the host counts against the guest's memory.
 #include <cerrno>
 
 #include "guest.h"

@@ -1,7 +1,9 @@
 // No path leaves the root.
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cerrno>
+#include <thread>
 
 #include "guest.h"
 #include "linux/sandbox.h"
@@ -215,6 +217,38 @@ TEST_F(SandboxTest, AHiddenFolderBelowTheRootCannotBeUsed) {
   EXPECT_EQ(guest_->call(kSymlinkat, path("/dir"), at, path("/.cache", 100)), -EACCES);
   EXPECT_EQ(guest_->open("/.cache", kOpenCreate | 1, 0600), -EACCES);
   EXPECT_EQ(guest_->call(kMkdirat, at, path("/plain"), 0700), 0);
+}
+
+// Another guest puts a link there between the question whether the name is free and the making of the file.
+TEST_F(SandboxTest, ALinkThatComesMeanwhileCreatesNothingInAHiddenFolder) {
+  std::filesystem::create_directories(outer_ / "root/cache");
+  std::filesystem::create_directories(outer_ / "root/plain");
+  ProcessOptions options;
+  options.root = outer_ / "root";
+  options.hidden = {outer_ / "root/cache"};
+  guest_ = std::make_unique<Guest>(options);
+  std::atomic<bool> done = false;
+  std::thread other([&] {
+    const std::string name = outer_ / "root/name", folder = outer_ / "root/folder";
+    while (!done) {
+      (void)!::symlink("cache/planted", name.c_str());
+      (void)!::symlink("cache", folder.c_str());
+      ::unlink(name.c_str());
+      ::unlink(folder.c_str());
+      (void)!::symlink("plain", folder.c_str());
+      ::unlink((outer_ / "root/plain/planted").c_str());
+      ::unlink(folder.c_str());
+    }
+  });
+  for (int i = 0; i < 20000; ++i) {
+    for (const char* name : {"/name", "/folder/planted"}) {
+      const i64 fd = guest_->open(name, kOpenCreate | 1, 0600);
+      if (fd >= 0) guest_->call(kClose, u64(fd));
+    }
+  }
+  done = true;
+  other.join();
+  EXPECT_TRUE(std::filesystem::is_empty(outer_ / "root/cache"));
 }
 
 TEST_F(SandboxTest, DevicesAreRefused) {

@@ -216,24 +216,84 @@ TEST_F(ShmTest, ThereMayBeSoMany) {
   EXPECT_EQ(made, 4096);
 }
 
-// What is not attached is kept on the host: as much as the guest may have, and no more.
-TEST(Shm, DetachedSegmentsAreCharged) {
-  ProcessOptions options;
-  options.memory_limit = 8 * kPage;
-  Guest guest(options);
-  const auto use = [&] {
+// A page that was unmapped comes back when the mapping grows over it again, and counts once.
+TEST_F(ShmTest, GrowingBringsUnmappedPagesBack) {
+  const i64 segment = get(0, 3 * kPage, 0600);
+  ASSERT_EQ(attach(segment, kBase), i64(kBase));
+  put(i64(kBase), "first");
+  put(i64(kBase + kPage), "second");
+  put(i64(kBase + 2 * kPage), "third");
+  EXPECT_EQ(guest_.call(kMunmap, kBase + kPage, 2 * kPage), 0);
+  EXPECT_EQ(guest_.call(kMremap, kBase, kPage, 2 * kPage, 0), i64(kBase));
+  EXPECT_EQ(guest_.get_text(kBase + kPage, 6), "second");
+  put(i64(kBase + kPage), "SECOND");
+  // Another address: the growth is mapped before the rest moves.
+  EXPECT_EQ(guest_.call(kMremap, kBase, 2 * kPage, 3 * kPage, 3, 2 * kBase), i64(2 * kBase));
+  EXPECT_EQ(guest_.get_text(2 * kBase, 5), "first");
+  EXPECT_EQ(guest_.get_text(2 * kBase + kPage, 6), "SECOND");
+  EXPECT_EQ(guest_.get_text(2 * kBase + 2 * kPage, 5), "third");
+  EXPECT_EQ(detach(i64(2 * kBase)), 0);
+  EXPECT_EQ(attach(segment, kBase), i64(kBase));
+  EXPECT_EQ(guest_.get_text(kBase + kPage, 6), "SECOND");
+}
+
+// A guest whose whole memory is so many pages.
+struct SmallGuest {
+  explicit SmallGuest(u64 pages)
+      : account(std::make_shared<memory::Account>(pages * kPage)), guest(options(pages), account) {}
+  ProcessOptions options(u64 pages) const {
+    ProcessOptions options;
+    options.memory_limit = pages * kPage;
+    options.account = account;
+    return options;
+  }
+  u64 pages() const { return account->used() / kPage; }
+  void fill(u64 address, u64 count) {
+    for (u64 i = 0; i < count; ++i) EXPECT_TRUE(guest.memory().write(address + i * kPage, "x", 1)) << i;
+  }
+  // A segment of four pages that are all in use, detached.
+  void use() {
     const i64 segment = guest.call(kShmget, 0, 4 * kPage, 0600), address = guest.call(kShmat, u64(segment), 0, 0);
     ASSERT_GT(address, 0);
-    for (u64 i = 0; i < 4; ++i) EXPECT_TRUE(guest.memory().write(u64(address) + i * kPage, "x", 1));
-    guest.call(kShmdt, u64(address));
-  };
+    fill(u64(address), 4);
+    EXPECT_EQ(guest.call(kShmdt, u64(address)), 0);
+  }
+  memory::AccountPointer account;
+  Guest guest;
+};
+
+// Attached or not, a page of a segment is on the one account of its guest.
+TEST(Shm, DetachedSegmentsAreOnTheGuestsAccount) {
+  SmallGuest small(8);
+  Guest& guest = small.guest;
   EXPECT_EQ(guest.call(kShmget, 0, 9 * kPage, 0600), -ENOMEM);
-  use();
-  use();
+  small.use();
+  EXPECT_EQ(small.pages(), 4u);
+  small.use();
+  EXPECT_EQ(small.pages(), 8u);
   EXPECT_EQ(guest.outcome().kind, Outcome::Kind::kContinue);
-  use();
-  EXPECT_EQ(guest.outcome(), (Outcome{Outcome::Kind::kSignal, 9}));
-  EXPECT_NE(guest.process().message().find("memory"), std::string::npos);
+  EXPECT_FALSE(guest.memory().write(kScratch, "x", 1)) << "segments hold all of it";
+  // A full account is no obstacle to attaching, nor to detaching again.
+  const i64 address = guest.call(kShmat, 0, 0, 0);
+  EXPECT_EQ(small.pages(), 8u);
+  EXPECT_EQ(guest.call(kShmdt, u64(address)), 0);
+  EXPECT_EQ(guest.outcome().kind, Outcome::Kind::kContinue);
+  EXPECT_EQ(guest.call(kShmctl, 0, kRemove, 0), 0);
+  EXPECT_EQ(small.pages(), 4u);
+  small.fill(kScratch, 4);
+}
+
+TEST(Shm, PagesThatGrowBackCountOnce) {
+  SmallGuest small(8);
+  Guest& guest = small.guest;
+  const i64 segment = guest.call(kShmget, 0, 4 * kPage, 0600);
+  ASSERT_EQ(guest.call(kShmat, u64(segment), kBase, 0), i64(kBase));
+  small.fill(kBase, 4);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(guest.call(kMunmap, kBase + kPage, 3 * kPage), 0);
+    EXPECT_EQ(guest.call(kMremap, kBase, kPage, 4 * kPage, 0), i64(kBase));
+    EXPECT_EQ(small.pages(), 4u);
+  }
 }
 
 }  // namespace

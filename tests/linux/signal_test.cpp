@@ -215,10 +215,10 @@ TEST_F(SignalTest, RandomFramesNeverCrash) {
     Guest guest;
     std::vector<u8> bytes(sizeof(GuestSigframe));
     for (auto& byte : bytes) byte = u8((state = state * 6364136223846793005u + 1) >> 40) & u8(round % 3 ? 0xff : 0);
-    const u32 heads[] = {0x46508001, 0x45535201, 0, 0x53564501};
+    const u32 headers[] = {0x46508001, 0x45535201, 0, 0x53564501};
     for (std::size_t at = 592; at < 1400; at += 16) {
-      const u32 head[2] = {heads[state >> 33 & 3], u32(state >> 50) & 0x3f0};
-      std::memcpy(bytes.data() + at, head, 8);
+      const u32 header[2] = {headers[state >> 33 & 3], u32(state >> 50) & 0x3f0};
+      std::memcpy(bytes.data() + at, header, 8);
       state = state * 6364136223846793005u + 1;
     }
     guest.put(0, bytes.data(), bytes.size());

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <map>
 
-#include "linux/layout.h"
+#include "linux/freestanding/layout.h"
 #include "memory/address_space.h"
 
 namespace kvrm::linux_abi {

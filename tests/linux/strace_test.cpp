@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include "guest.h"
-#include "linux/dispatch.h"
+#include "linux/syscall_table.h"
 
 namespace kvrm::linux_abi::test {
 namespace {
@@ -145,7 +145,7 @@ TEST_F(StraceTest, AnInterruptedCall) {
   EXPECT_EQ(lines_.at(1), "--- SIGALRM {si_signo=SIGALRM, si_code=SI_KERNEL} ---");
 }
 
-// Looking changes nothing: the same calls with and without.
+// Tracing changes nothing: the same calls with and without it.
 TEST_F(StraceTest, ResultsAreTheSame) {
   TemporaryFolder folder;
   Guest plain(rooted(folder));

@@ -157,7 +157,7 @@ TEST(System, StartSetsTheWholeCpu) {
   ASSERT_TRUE(memory.read(cpu.x[kSpSlot], &argc, 8));
   EXPECT_EQ(argc, 2u);
 
-  // The heap begins behind the image.
+  // The heap begins after the image.
   const auto brk = [&](u64 to) {
     cpu.x[8] = kBrk;
     cpu.x[0] = to;

@@ -1,4 +1,4 @@
-// Code that writes code: what is written runs, at once, whatever was decoded before.
+// Self-modifying code: what is written runs, at once, whatever was decoded before.
 #include <gtest/gtest.h>
 
 #include "kvrm/machine.h"
@@ -10,7 +10,7 @@ namespace {
 using namespace test;
 
 TEST(Code, AStoreToTheNextInstructionTakesEffect) {
-  // str w2, [x3] overwrites the word behind it.
+  // str w2, [x3] overwrites the word after it.
   Machine machine = machine_with({kNop, str_w(2, 3), movz(0, 1), hlt(0)});
   machine.set_x(2, movz(0, 2));
   machine.set_x(3, kCode + 8);
@@ -20,7 +20,7 @@ TEST(Code, AStoreToTheNextInstructionTakesEffect) {
 }
 
 TEST(Code, ALoopThatRewritesItself) {
-  // Each turn runs the instruction at +8, which the turn before has replaced by the next of add x0, x0, #n.
+  // Each iteration runs the instruction at +8, which the iteration before has replaced by the next add x0, x0, #n.
   Machine machine = machine_with({
       str_w(2, 3),          // +0
       add_imm(2, 2, 1024),  // +4: the next immediate (imm12 starts at bit 10)

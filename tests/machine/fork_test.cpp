@@ -1,4 +1,4 @@
-// A machine that a fork inherits says so, whatever it is asked, and hangs nowhere.
+// Every call on a machine that a fork inherited reports the fork, and none hangs.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,8 +54,8 @@ Machine machine_that_ran() {
   EXPECT_TRUE(machine.ok());
   const Words words = {movz(0, 7), hlt(0)};
   for (unsigned lane = 0; lane < 3; ++lane) {
-    EXPECT_TRUE(machine->load(bytes_of(words), kCode, lane).ok());
-    machine->set_pc(kCode, lane);
+    EXPECT_TRUE(machine->lane(lane).load(bytes_of(words), kCode).ok());
+    machine->lane(lane).set_pc(kCode);
   }
   for (const Stop& stop : machine->run_all()) EXPECT_EQ(stop.reason, StopReason::kHalt);
   return std::move(*machine);
@@ -71,8 +71,8 @@ TEST(Fork, EveryResultIsTheError) {
            says_so(machine.protect(kCode, 4096, kProtectRead)) && says_so(machine.unmap(kCode, 4096)) &&
            says_so(machine.map_shared(0x40000, 4096, kProtectRead)) && says_so(machine.read(kCode, bytes)) &&
            says_so(machine.write(kCode, bytes)) && says_so(machine.view_registers()) &&
-           says_so(machine.dispatch_statistics(0)) && says_so(machine.load_program({})) &&
-           says_so(machine.load_program({}, 0)) && says_so(machine.run_jobs({}, {}, [](JobResult&&) {}));
+           says_so(machine.lane(0).dispatch_statistics()) && says_so(machine.load_program({})) &&
+           says_so(machine.lane(0).load_program({})) && says_so(machine.run_jobs({}, {}, [](JobResult&&) {}));
   }));
   EXPECT_TRUE(machine.read(kCode, bytes).ok());
 }
@@ -99,7 +99,7 @@ TEST(Fork, ValuesThrowTheError) {
            throws([&] { (void)machine.registers(); }) && throws([&] { machine.set_registers({}); }) &&
            throws([&] { (void)machine.take_output(); }) && throws([&] { (void)machine.statistics(); });
   }));
-  EXPECT_EQ(machine.x(0, 2), 7u);
+  EXPECT_EQ(machine.lane(2).x(0), 7u);
 }
 
 TEST(Fork, AnInheritedMachineCanBeDestroyed) {

@@ -39,15 +39,15 @@ TEST(Machine, CodeOfAllLanesIsKeptOnceAndCannotBeWritten) {
   ASSERT_TRUE(machine.load_code(std::as_bytes(std::span(words)), kCode));
   EXPECT_FALSE(machine.load_code(std::as_bytes(std::span(words)), kCode + 4));  // not a page boundary
   for (unsigned lane = 0; lane < 3; ++lane) {
-    machine.set_pc(kCode, lane);
-    machine.set_x(1, lane, lane);
-    machine.set_x(2, kCode + 0x100, lane);
+    machine.lane(lane).set_pc(kCode);
+    machine.lane(lane).set_x(1, lane);
+    machine.lane(lane).set_x(2, kCode + 0x100);
   }
   const std::vector<Stop> stops = machine.run_all();
   for (unsigned lane = 0; lane < 3; ++lane) {
     EXPECT_EQ(stops[lane].reason, StopReason::kFault);
     EXPECT_EQ(stops[lane].fault, FaultKind::kPermission);
-    EXPECT_EQ(machine.x(1, lane), 5u + lane);
+    EXPECT_EQ(machine.lane(lane).x(1), 5u + lane);
   }
 }
 
@@ -81,7 +81,7 @@ TEST(Machine, AFetchFaultStopsAtTheTarget) {
   EXPECT_EQ(stop.pc, kCode + 2);
 }
 
-// Found by fuzzing: these once looked like an empty place in the cache of entered pages.
+// Found by fuzzing: these addresses once matched an empty entry in the cache of entered pages.
 TEST(Machine, MisalignedTargetsInTheFirstPageFault) {
   for (std::uint64_t target = 0; target < 4096; ++target) {
     Machine machine = machine_with({br(0)});
@@ -147,12 +147,12 @@ TEST(Machine, SteppingEqualsRunning) {
   EXPECT_EQ(whole.x(1), stepped.x(1));
 }
 
-TEST(Machine, AHookServesSystemCalls) {
+TEST(Machine, HookServesSystemCalls) {
   Machine machine = machine_with({movz(0, 20), svc(5), add_imm(0, 0, 1), svc(6), hlt(0)});
   std::vector<std::uint32_t> seen;
-  machine.on_system_call([&](Machine& m, unsigned lane, std::uint32_t immediate) {
+  machine.on_system_call([&](Lane lane, std::uint32_t immediate) {
     seen.push_back(immediate);
-    m.set_x(0, m.x(0, lane) * 2, lane);
+    lane.set_x(0, lane.x(0) * 2);
     return immediate != 6;
   });
   const Stop stop = machine.run();
@@ -172,7 +172,7 @@ TEST(Machine, CancelStopsAnEndlessLoop) {
   });
   EXPECT_EQ(machine.run().reason, StopReason::kCancelled);
   other.join();
-  EXPECT_EQ(machine.run(10).reason, StopReason::kBudget);  // and it can go on
+  EXPECT_EQ(machine.run(10).reason, StopReason::kBudget);  // and the lane can continue
 }
 
 TEST(Machine, RegistersInOnePiece) {

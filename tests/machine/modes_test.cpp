@@ -24,9 +24,9 @@ Machine lanes_with(const Words& words, unsigned count) {
   auto machine = Machine::create(options);
   EXPECT_TRUE(machine.ok());
   for (unsigned lane = 0; lane < count; ++lane) {
-    EXPECT_TRUE(machine->load(bytes_of(words), kCode, lane).ok());
-    machine->set_pc(kCode, lane);
-    machine->set_x(0, lane, lane);
+    EXPECT_TRUE(machine->lane(lane).load(bytes_of(words), kCode).ok());
+    machine->lane(lane).set_pc(kCode);
+    machine->lane(lane).set_x(0, lane);
   }
   return std::move(*machine);
 }
@@ -38,15 +38,15 @@ TEST(Modes, LanesHaveTheirOwnRegistersAndMemory) {
   const Words words = {add_imm(0, 0, 1), add_imm(1, 1, 1), subs_imm(0, 0, 1), b_ne(-2), str_w(1, 2), hlt(0)};
   Machine machine = lanes_with(words, 9);
   for (unsigned lane = 0; lane < 9; ++lane) {
-    ASSERT_TRUE(machine.map(0x20000, 4096, kProtectRead | kProtectWrite, lane).ok());
-    machine.set_x(2, 0x20000, lane);
+    ASSERT_TRUE(machine.lane(lane).map(0x20000, 4096, kProtectRead | kProtectWrite).ok());
+    machine.lane(lane).set_x(2, 0x20000);
   }
   for (const Stop& stop : machine.run_all()) EXPECT_EQ(stop.reason, StopReason::kHalt);
   for (unsigned lane = 0; lane < 9; ++lane) {
     std::uint32_t stored = 0;
-    ASSERT_TRUE(machine.read(0x20000, std::as_writable_bytes(std::span(&stored, 1)), lane).ok());
+    ASSERT_TRUE(machine.lane(lane).read(0x20000, std::as_writable_bytes(std::span(&stored, 1))).ok());
     EXPECT_EQ(stored, lane + 1);
-    EXPECT_EQ(machine.x(1, lane), lane + 1);
+    EXPECT_EQ(machine.lane(lane).x(1), lane + 1);
   }
 }
 
@@ -62,9 +62,9 @@ TEST(Modes, ContinuousRunsInBatches) {
   });
   EXPECT_EQ(signals, (std::vector{Signal::kRunning, Signal::kRunning, Signal::kRunning, Signal::kCheckpoint}));
   EXPECT_EQ(last.signal, Signal::kCheckpoint);
-  // It goes on where it stopped.
+  // It continues where it stopped.
   EXPECT_EQ(machine.run_continuous(1000, 1).signal, Signal::kCheckpoint);
-  EXPECT_EQ(machine.x(1, 2), 2500u);
+  EXPECT_EQ(machine.lane(2).x(1), 2500u);
 }
 
 TEST(Modes, ContinuousEndsByCallbackAndByTime) {
@@ -103,19 +103,19 @@ TEST(Modes, HooksSeeOneLaneAtATime) {
   Machine machine = lanes_with({svc(1), svc(2), hlt(0)}, 20);
   std::atomic<int> inside = 0;
   std::multiset<unsigned> seen;
-  machine.on_system_call([&](Machine& self, unsigned lane, std::uint32_t immediate) {
+  machine.on_system_call([&](Lane lane, std::uint32_t immediate) {
     EXPECT_EQ(inside.fetch_add(1), 0);
-    EXPECT_EQ(self.x(0, lane), lane);
-    self.set_x(immediate, 100 + lane, lane);
-    seen.insert(lane);
+    EXPECT_EQ(lane.x(0), lane.index());
+    lane.set_x(immediate, 100 + lane.index());
+    seen.insert(lane.index());
     inside.fetch_sub(1);
     return true;
   });
   for (const Stop& stop : machine.run_all()) EXPECT_EQ(stop.reason, StopReason::kHalt);
   for (unsigned lane = 0; lane < 20; ++lane) {
     EXPECT_EQ(seen.count(lane), 2u);
-    EXPECT_EQ(machine.x(1, lane), 100 + lane);
-    EXPECT_EQ(machine.x(2, lane), 100 + lane);
+    EXPECT_EQ(machine.lane(lane).x(1), 100 + lane);
+    EXPECT_EQ(machine.lane(lane).x(2), 100 + lane);
   }
 }
 

@@ -1,11 +1,11 @@
-#include "device/cpu/thread_pool.h"
+#include "backend/cpu/thread_pool.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <vector>
 
-namespace kvrm::device::cpu {
+namespace kvrm::backend::cpu {
 namespace {
 
 TEST(ThreadPool, DoesEveryPieceOnce) {
@@ -42,4 +42,4 @@ TEST(ThreadPool, RunsNoMoreAtATimeThanAsked) {
 }
 
 }  // namespace
-}  // namespace kvrm::device::cpu
+}  // namespace kvrm::backend::cpu

@@ -53,7 +53,7 @@ TEST(Views, SharedMemoryIsOneForBoth) {
   machine.set_pc(kCode);
   EXPECT_EQ(machine.run().reason, StopReason::kHalt);
   EXPECT_EQ(shared->bytes[4096], std::byte{8});
-  // The debugger's accesses see it too, and it counts as nobody's private memory.
+  // The debugger's accesses see it too, and it is not private memory of any lane.
   std::byte read{};
   ASSERT_TRUE(machine.read(kShared + 4096, {&read, 1}).ok());
   EXPECT_EQ(read, std::byte{8});

@@ -98,7 +98,7 @@ TEST(AddressSpace, PageTablesCountAgainstTheLimit) {
   EXPECT_LT(reads, 200u);
 }
 
-// Whoever keeps something for the guest elsewhere takes it from the same limit.
+// What the host keeps for the guest elsewhere counts against the same limit.
 TEST(AddressSpace, OneAccountForEverything) {
   AddressSpace space(4 * kPageSize);
   Cpu cpu{};

@@ -1,5 +1,5 @@
 // The areas against a model that knows one page at a time.
-#include "memory/areas.h"
+#include "memory/freestanding/areas.h"
 
 #include <gtest/gtest.h>
 
@@ -162,7 +162,7 @@ TEST(Areas, AgreeWithAModelOfPages) {
   }
 }
 
-TEST(Areas, NeighboursOfZerosBecomeOneFromBelowOnly) {
+TEST(Areas, NeighborsOfZerosBecomeOneFromBelowOnly) {
   Area storage[16];
   Areas areas(storage, 0, 16);
   ASSERT_TRUE(areas.map(0x10000, 0x1000, kRead));
@@ -197,7 +197,7 @@ TEST(Areas, FullStorageIsNoticedBeforeAnythingChanges) {
   EXPECT_EQ(areas[2].start, 0x30000u);
 }
 
-// Whoever moves areas moves pages as well: to go on without the areas would be worse than to stop.
+// A caller that moves areas moves pages as well: to go on without the areas would be worse than to stop.
 TEST(AreasDeathTest, AMoveThatWasNotAskedForStops) {
   Area storage[4];
   Areas areas(storage, 0, 4);

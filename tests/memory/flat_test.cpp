@@ -1,4 +1,4 @@
-#include "memory/flat.h"
+#include "memory/freestanding/flat.h"
 
 #include <gtest/gtest.h>
 

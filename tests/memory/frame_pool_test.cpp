@@ -12,21 +12,21 @@ namespace {
 constexpr u64 kPage = 4096;
 constexpr u64 kMiB = u64{1} << 20;
 
-u64 distance(const u8* frame, u64 address) { return reinterpret_cast<u64>(frame) - address; }
+u64 host_addend(const u8* frame, u64 address) { return reinterpret_cast<u64>(frame) - address; }
 
-TEST(FramePool, NeighboursHaveOneDistanceInAnyOrder) {
+TEST(FramePool, NeighborsHaveOneHostAddendInAnyOrder) {
   FramePool pool(256 * kMiB);
   const u64 heap = 0x4f0000;
-  const u64 expected = distance(pool.allocate(heap), heap);
+  const u64 expected = host_addend(pool.allocate(heap), heap);
   // Across windows, and with pages of other areas in between.
   for (u64 i = 1; i < 40; ++i) {
     const u64 address = heap + i * 7 % 40 * kMiB;
-    ASSERT_EQ(distance(pool.allocate(address), address), expected) << i;
+    ASSERT_EQ(host_addend(pool.allocate(address), address), expected) << i;
     ASSERT_NE(pool.allocate(0x7fff'0000'0000 - i * kPage), nullptr);
   }
 }
 
-TEST(FramePool, ATakenPlaceGivesAnotherFrame) {
+TEST(FramePool, ATakenSlotGivesAnotherFrame) {
   FramePool pool(kMiB);
   std::set<u8*> frames;
   for (int i = 0; i < 256; ++i) {
@@ -68,6 +68,29 @@ TEST(FramePool, AWanderingGuestKeepsLittle) {
     }
     ASSERT_LE(pool.bytes_kept(), 64 * kPage + kMiB);
   }
+}
+
+// What the host still has of pages that a guest released goes before the guest gets more of another kind.
+TEST(FramePool, IdleFramesCountUntilTheyAreReclaimed) {
+  FramePool pool(8 * kMiB);
+  Account& account = *pool.account();
+  std::vector<u8*> frames;
+  for (u64 i = 0; i < 2048; ++i) frames.push_back(pool.allocate(i * kPage));
+  for (u8* frame : frames) pool.release(frame);
+  EXPECT_EQ(pool.bytes_kept(), 8 * kMiB) << "for what the guest touches next";
+  EXPECT_EQ(account.used(), 0u);
+  EXPECT_EQ(account.room(), 8 * kMiB);
+  EXPECT_TRUE(account.charge(kPage));
+  EXPECT_LE(pool.bytes_kept() + account.used(), 8 * kMiB);
+  // A guest at its limit has its own frames back without a call for each.
+  account.release(kPage);
+  for (u64 i = 0; i < 2048; ++i) ASSERT_NE(frames[i] = pool.allocate(i * kPage), nullptr);
+  pool.release(frames[7]);
+  EXPECT_EQ(pool.allocate(7 * kPage), frames[7]);
+  pool.release(frames[8]);
+  EXPECT_NE(pool.allocate(9 * kPage), nullptr);
+  EXPECT_EQ(pool.bytes_kept(), 8 * kMiB);
+  EXPECT_FALSE(account.charge(1));
 }
 
 TEST(FramePool, PagesFarApartShareWindowsInTheEnd) {

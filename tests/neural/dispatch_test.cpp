@@ -30,10 +30,10 @@ Machine machine_with(const Options& options) {
   auto machine = Machine::create(options);
   EXPECT_TRUE(machine) << machine.error().message;
   for (unsigned lane = 0; lane < options.lanes; ++lane) {
-    EXPECT_TRUE(machine->load(std::as_bytes(std::span(kProgram)), 0x1000, lane));
-    EXPECT_TRUE(machine->map(0x8000, 0x1000, kProtectRead | kProtectWrite, lane));
-    machine->set_x(5, 0x8000, lane);
-    machine->set_pc(0x1000, lane);
+    EXPECT_TRUE(machine->lane(lane).load(std::as_bytes(std::span(kProgram)), 0x1000));
+    EXPECT_TRUE(machine->lane(lane).map(0x8000, 0x1000, kProtectRead | kProtectWrite));
+    machine->lane(lane).set_x(5, 0x8000);
+    machine->lane(lane).set_pc(0x1000);
   }
   return std::move(*machine);
 }
@@ -41,7 +41,7 @@ Machine machine_with(const Options& options) {
 Options options_with(Dispatch dispatch) {
   Options options;
   options.device = Device::kCpu;
-  options.dispatch = dispatch;
+  options.neural.dispatch = dispatch;
   return options;
 }
 
@@ -53,7 +53,7 @@ TEST(Dispatch, AllModesEndInTheSameState) {
   for (const bool every : {false, true}) {
     for (const Dispatch dispatch : {Dispatch::kTable, Dispatch::kNeural, Dispatch::kHybrid}) {
       Options options = options_with(dispatch);
-      options.dispatch_every = every;
+      options.neural.every = every;
       Machine machine = machine_with(options);
       const Stop stop = machine.run();
       EXPECT_EQ(stop.reason, StopReason::kHalt) << to_string(dispatch);
@@ -82,27 +82,27 @@ TEST(Dispatch, EachLaneHasItsOwnStatistics) {
   Options options = options_with(Dispatch::kHybrid);
   options.lanes = 3;
   Machine machine = machine_with(options);
-  static_cast<void>(machine.run(Machine::kNoLimit, 0));
-  static_cast<void>(machine.run(3, 1));
-  EXPECT_EQ(sum(machine.dispatch_statistics(0).value().routed), kWords);
-  EXPECT_EQ(sum(machine.dispatch_statistics(1).value().routed), 3u);
-  EXPECT_EQ(sum(machine.dispatch_statistics(2).value().routed), 0u);
+  static_cast<void>(machine.lane(0).run(Machine::kNoLimit));
+  static_cast<void>(machine.lane(1).run(3));
+  EXPECT_EQ(sum(machine.lane(0).dispatch_statistics().value().routed), kWords);
+  EXPECT_EQ(sum(machine.lane(1).dispatch_statistics().value().routed), 3u);
+  EXPECT_EQ(sum(machine.lane(2).dispatch_statistics().value().routed), 0u);
   EXPECT_EQ(sum(machine.statistics().dispatch.routed), kWords + 3);
-  EXPECT_FALSE(machine.dispatch_statistics(3).ok());
+  EXPECT_THROW((void)machine.lane(3).dispatch_statistics(), std::out_of_range);
 }
 
 TEST(Dispatch, UnverifiedWeightsMayNotDecide) {
   Options options = options_with(Dispatch::kNeural);
-  options.weights = make_weights(neural::random_values(135, 1)).value();
+  options.neural.weights = make_weights(neural::random_values(135, 1)).value();
   auto refused = Machine::create(options);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("verif"), std::string::npos) << refused.error().message;
 
-  options.dispatch = Dispatch::kHybrid;
+  options.neural.dispatch = Dispatch::kHybrid;
   EXPECT_TRUE(Machine::create(options).ok()) << "the table decides";
 
-  options.dispatch = Dispatch::kNeural;
-  options.unverified = true;
+  options.neural.dispatch = Dispatch::kNeural;
+  options.neural.unverified = true;
   auto machine = Machine::create(options);
   ASSERT_TRUE(machine);
   EXPECT_FALSE(machine->statistics().dispatch.verified) << "and it is reported";
@@ -110,12 +110,12 @@ TEST(Dispatch, UnverifiedWeightsMayNotDecide) {
 
 TEST(Dispatch, AWrongClassIsUndefinedNeverAnotherMeaning) {
   Options options = options_with(Dispatch::kNeural);
-  options.unverified = true;
+  options.neural.unverified = true;
   Weights weights = **built_in_weights("dispatch-embedding");
   // MUL's top byte looks like that of LDR (literal).
   for (std::size_t i = 0; i < 32; ++i) weights.values[0x9b * 32 + i] = weights.values[0x58 * 32 + i];
   weights.verification.reset();
-  options.weights = std::make_shared<const Weights>(std::move(weights));
+  options.neural.weights = std::make_shared<const Weights>(std::move(weights));
   Machine machine = machine_with(options);
   const Stop stop = machine.run();
   EXPECT_EQ(stop.reason, StopReason::kUndefined);
@@ -128,7 +128,7 @@ TEST(Dispatch, HybridRecordsWhatTheNetworkGotWrong) {
   Options options = options_with(Dispatch::kHybrid);
   Weights weights = **built_in_weights("dispatch-embedding");
   for (std::size_t i = 0; i < 32; ++i) weights.values[0x9b * 32 + i] = weights.values[0x58 * 32 + i];
-  options.weights = std::make_shared<const Weights>(std::move(weights));
+  options.neural.weights = std::make_shared<const Weights>(std::move(weights));
   Machine machine = machine_with(options);
   EXPECT_EQ(machine.run().reason, StopReason::kHalt);
   EXPECT_EQ(machine.x(2), 3025u);
@@ -137,7 +137,7 @@ TEST(Dispatch, HybridRecordsWhatTheNetworkGotWrong) {
 
 TEST(Dispatch, OldWeightsRunAsHybridWithAWarning) {
   Options options = options_with(Dispatch::kNeural);
-  options.weights = make_weights(neural::random_values(10279, 1)).value();
+  options.neural.weights = make_weights(neural::random_values(10279, 1)).value();
   std::vector<std::string> notices;
   options.notice = [&](const std::string& line) { notices.push_back(line); };
   Machine machine = machine_with(options);
@@ -150,7 +150,7 @@ TEST(Dispatch, OldWeightsRunAsHybridWithAWarning) {
 
 TEST(Dispatch, WeightsOfAnotherModelAreRefused) {
   Options options = options_with(Dispatch::kHybrid);
-  options.weights = make_weights(neural::random_values(271124, 1)).value();
+  options.neural.weights = make_weights(neural::random_values(271124, 1)).value();
   auto machine = Machine::create(options);
   ASSERT_FALSE(machine);
   EXPECT_NE(machine.error().message.find("memory-oracle"), std::string::npos);

@@ -61,7 +61,7 @@ void match_memory(Random& random, const Row& row, uint32_t word, uint64_t addres
     if (offset + (i + 1) * bytes > memory.size() || first + i >= 31) return;
     uint64_t value = random.next();
     std::memcpy(&value, &memory[offset + i * bytes], bytes);
-    // A narrow compare must not look at the upper bits of Rs; sometimes one half of a pair differs.
+    // A narrow compare must ignore the upper bits of Rs; sometimes one half of a pair differs.
     if (i == 1 && random.chance(20)) value ^= 1;
     if (input.overrides.empty() || input.overrides[0].slot != first + i) input.set(first + i, value);
   }
@@ -117,7 +117,7 @@ uint64_t data_address(Random& random, unsigned size) {
     static constexpr uint64_t kPlainPages[] = {0, 1, 3, 5};
     offset = random.pick(kPlainPages) * page + random.below(static_cast<uint32_t>(page - 64));
   } else if (kind < 86) {
-    // Around an edge: the last byte before it or the first behind it is touched, or both are.
+    // Around an edge: the last byte before it or the first after it is touched, or both are.
     offset = random.below(ORACLE_DATA_PAGES + 1) * page - random.below(size + 2) + random.below(3);
   } else if (kind < 92) {
     offset = ORACLE_PAGE_READ_ONLY * page + random.below(static_cast<uint32_t>(page));

@@ -52,7 +52,7 @@ using Memory = std::array<std::byte, ORACLE_DATA_SIZE>;
 Memory make_memory(uint64_t seed);
 
 // The state a seed stands for. With kPointerSeed set every general register points into the data area, so
-// that words nobody chose cannot reach the harness.
+// that random words cannot reach the harness.
 inline constexpr uint64_t kPointerSeed = uint64_t{1} << 63;
 OracleState background(uint64_t seed);
 OracleState expand(const Input& input);

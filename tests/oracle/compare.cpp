@@ -155,11 +155,11 @@ std::vector<std::string> differences(const Table& table, const Group& group, con
     found.states(expected.state, ours.state, in_parts ? unsigned{kSlotV} : unsigned{kSlotCount});
     if (!in_parts) found.memory(expected.blocks, ours.blocks);
   }
-  const uint64_t distance = (expected.state.pc - ORACLE_CODE_ENTRY) / 4;
+  const uint64_t retired = (expected.state.pc - ORACLE_CODE_ENTRY) / 4;
   if (group.words.size() == 1) {
     found.numbers("retired instructions", expected.state.pc == ORACLE_CODE_ENTRY ? 0 : 1, actual.retired);
   } else if (has_no_branch(table, group)) {
-    found.numbers("retired instructions", distance, actual.retired);
+    found.numbers("retired instructions", retired, actual.retired);
   }
   return found.take();
 }

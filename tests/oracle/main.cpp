@@ -115,9 +115,9 @@ int run_all(Arguments& a, const std::string& command) {
   a.options.machine.memory_limit = uint64_t{512} << 10;
   a.options.against_cpu = a.against == "cpu";
   a.options.machine.engine = a.engine == "jit" ? Engine::kJit : Engine::kInterpreter;
-  a.options.machine.dispatch = a.dispatch == "neural"   ? Dispatch::kNeural
-                               : a.dispatch == "hybrid" ? Dispatch::kHybrid
-                                                        : Dispatch::kTable;
+  a.options.machine.neural.dispatch = a.dispatch == "neural"   ? Dispatch::kNeural
+                                      : a.dispatch == "hybrid" ? Dispatch::kHybrid
+                                                               : Dispatch::kTable;
   a.options.machine.jit_threshold = 0;  // what is not translated is not tested
   a.options.progress = isatty(2) != 0;
 

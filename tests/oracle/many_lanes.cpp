@@ -1,4 +1,4 @@
-// A case on every lane of a machine. On a GPU a host that looks into a lane's memory is slow, so the lanes do that work
+// A case on every lane of a machine. On a GPU a host that reads a lane's memory is slow, so the lanes do that work
 // themselves: between cases they run a few words of ours, and everything goes in and out through registers.
 #include <algorithm>
 #include <array>
@@ -16,8 +16,8 @@ constexpr uint64_t kCodeBase = 0x2170000000;
 constexpr uint64_t kNotesBase = 0x2171000000;
 constexpr uint64_t kBeforeBase = 0x2172000000;
 
-// Puts 64 words, in v0..v15, to x0. Two ways in, one for each value of PSTATE.SSBS.
-constexpr uint32_t kPlace[] = {
+// Puts 64 words, in v0..v15, to x0. Two entries, one for each value of PSTATE.SSBS.
+constexpr uint32_t kWrite[] = {
     0xd503403f,  // 00  MSR SSBS, #0
     0x14000002,  // 04  B 0c
     0xd503413f,  // 08  MSR SSBS, #1
@@ -31,7 +31,7 @@ constexpr uint32_t kPlace[] = {
     0xad073c0e,  // 28  STP Q14, Q15, [X0, #224]
     0xd4200000,  // 2c  BRK #0
 };
-constexpr uint64_t kPlaceAt = kCodeBase, kSecondWay = 8;
+constexpr uint64_t kWriteAt = kCodeBase, kSecondEntry = 8;
 
 // Compares data memory at x5 (x0: its base) with what was at +x1, page by page while x15 has bits, for pages whose bit
 // is set. Blocks of 16 bytes that changed are mended and noted: contents at x2, offsets at x3. In the end the notes are
@@ -75,7 +75,7 @@ constexpr uint32_t kCheck[] = {
     0xad4f7c5e,  // bc  LDP Q30, Q31, [X2, #480]
     0xd4200000,  // c0  BRK #0
 };
-constexpr uint64_t kCheckAt = kCodeBase + sizeof kPlace;
+constexpr uint64_t kCheckAt = kCodeBase + sizeof kWrite;
 constexpr uint64_t kOffsets = 512;  // in the notes
 constexpr unsigned kNotes = 32;
 // Enough for either: an engine that goes wrong here must not hang.
@@ -109,7 +109,7 @@ class ManyLanes : public Subject {
  private:
   std::string renew(std::span<const Case> cases);
   void run_batch(std::span<const Case> cases, std::vector<Ran>& all);
-  void place(std::span<const Case> cases);
+  void write_words(std::span<const Case> cases);
   void check(std::span<Ran> rans);
 
   Machine machine_;
@@ -129,24 +129,24 @@ std::string ManyLanes::renew(std::span<const Case> cases) {
 }
 
 std::string ManyLanes::prepare(std::span<const Case> cases) {
-  std::array<uint32_t, std::size(kPlace) + std::size(kCheck)> code;
-  std::copy(std::begin(kPlace), std::end(kPlace), code.begin());
-  std::copy(std::begin(kCheck), std::end(kCheck), code.begin() + std::size(kPlace));
+  std::array<uint32_t, std::size(kWrite) + std::size(kCheck)> code;
+  std::copy(std::begin(kWrite), std::end(kWrite), code.begin());
+  std::copy(std::begin(kCheck), std::end(kCheck), code.begin() + std::size(kWrite));
   auto shared = machine_.load_code(std::as_bytes(std::span(code)), kCodeBase);
   if (shared) shared = machine_.load_code(memory_, kBeforeBase);  // only ever read
   if (!shared) return shared.error().message;
   for (unsigned lane = 0; lane < machine_.lanes(); ++lane) {
     const std::vector<uint32_t>* words = cases.empty() ? nullptr : &cases[lane].group->words;
     if (std::string error = make_world(machine_, lane, memory_, words); !error.empty()) return error;
-    auto done = machine_.map(kNotesBase, ORACLE_PAGE, kProtectRead | kProtectWrite, lane);
+    auto done = machine_.lane(lane).map(kNotesBase, ORACLE_PAGE, kProtectRead | kProtectWrite);
     if (!done) return done.error().message;
-    machine_.set_pc(kCodeBase + sizeof kPlace - 4, lane);  // a BRK, for lanes without a case
+    machine_.lane(lane).set_pc(kCodeBase + sizeof kWrite - 4);  // a BRK, for lanes without a case
   }
   return "";
 }
 
 // Words and SSBS.
-void ManyLanes::place(std::span<const Case> cases) {
+void ManyLanes::write_words(std::span<const Case> cases) {
   constexpr uint32_t kFirst = (ORACLE_CODE_ENTRY - ORACLE_CODE_BASE) / 4;
   for (unsigned lane = 0; lane < cases.size(); ++lane) {
     uint32_t words[ORACLE_MAX_WORDS];
@@ -156,8 +156,8 @@ void ManyLanes::place(std::span<const Case> cases) {
     std::memcpy(registers.v, words, sizeof words);
     // Where the words are there already, they go where it does not matter: it is SSBS that is set.
     registers.x[0] = translates_ ? kNotesBase : ORACLE_CODE_ENTRY;
-    registers.pc = kPlaceAt + (expand(*cases[lane].input).ssbs ? kSecondWay : 0);
-    machine_.set_registers(registers, lane);
+    registers.pc = kWriteAt + (expand(*cases[lane].input).ssbs ? kSecondEntry : 0);
+    machine_.lane(lane).set_registers(registers);
   }
   machine_.run_all(kOwnBudget);
 }
@@ -173,13 +173,13 @@ void ManyLanes::check(std::span<Ran> rans) {
       registers.x[3] = kNotesBase + kOffsets;
       registers.x[15] = plain_pages();
       registers.pc = kCheckAt;
-      machine_.set_registers(registers, lane);
+      machine_.lane(lane).set_registers(registers);
     }
     const std::vector<Stop> stops = machine_.run_all(kOwnBudget);
     more = false;
     for (unsigned lane = 0; lane < rans.size(); ++lane) {
       Ran& ran = rans[lane];
-      const Registers registers = machine_.registers(lane);
+      const Registers registers = machine_.lane(lane).registers();
       if (stops[lane].reason != StopReason::kBreakpoint || registers.pc != kCheckAt + sizeof kCheck - 4) {
         ran.outcome.signal = 0;  // our own words did not work: no case ends so
         ran.stop = stops[lane];
@@ -197,11 +197,11 @@ void ManyLanes::check(std::span<Ran> rans) {
 }
 
 void ManyLanes::run_batch(std::span<const Case> cases, std::vector<Ran>& all) {
-  place(cases);
+  write_words(cases);
   std::size_t longest = 0;
   for (unsigned lane = 0; lane < cases.size(); ++lane) {
     longest = std::max(longest, cases[lane].group->words.size());
-    machine_.set_registers(to_registers(expand(*cases[lane].input)), lane);
+    machine_.lane(lane).set_registers(to_registers(expand(*cases[lane].input)));
   }
   // A region is not entered when the budget might end inside it. Cases end by themselves.
   constexpr uint64_t kPlenty = 4096;
@@ -211,7 +211,7 @@ void ManyLanes::run_batch(std::span<const Case> cases, std::vector<Ran>& all) {
     Ran& ran = rans[lane];
     ran.stop = std::move(stops[lane]);
     ran.retired = ran.stop.instructions;
-    ran.outcome.state = from_registers(machine_.registers(lane));
+    ran.outcome.state = from_registers(machine_.lane(lane).registers());
     to_signal(ran.stop, ran.outcome);
   }
   check(rans);

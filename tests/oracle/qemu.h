@@ -1,4 +1,4 @@
-// Runs a batch of groups under qemu-aarch64 and gives back one result a case.
+// Runs a batch of groups under qemu-aarch64 and returns one result a case.
 #pragma once
 
 #include <string>

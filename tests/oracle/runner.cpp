@@ -125,7 +125,7 @@ class Worker {
   const Memory& memory_;
   const RunOptions& options_;
   std::unique_ptr<Subject> subject_;
-  std::unique_ptr<Subject> cpu_;  // in QEMU's place
+  std::unique_ptr<Subject> cpu_;  // instead of QEMU
   uint64_t regions_ = 0;          // of the subject, so far
   std::string error_;
 };

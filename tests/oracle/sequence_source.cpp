@@ -26,22 +26,22 @@ uint32_t free_register(Random& random, const Field& field) {
 uint32_t arrange_registers(Random& random, const Row& row, uint32_t word) {
   const auto form = address_form(row, word);
   for (const Field& field : row.fields) {
-    if (field.name == "imm12" && form) word = field.place(word, random.below(16));
+    if (field.name == "imm12" && form) word = field.insert(word, random.below(16));
     if (!field.is_register() || field.kind == Field::Kind::kVector) continue;
     uint32_t number = free_register(random, field);
     if (form && field.name == "Rn") number = base_register(random);
     if (form && field.name == "Rm") number = random.chance(30) ? 31 : kIndex;
     if (row.name == "SYS") number = kFirstBase + random.below(4);
     if (row.name == "CASP" && field.name != "Rn") number &= 30;
-    word = field.place(word, number);
+    word = field.insert(word, number);
   }
   return word;
 }
 
-// A branch goes forward, at most to the word behind the sequence, so that every sequence ends.
+// A branch goes forward, at most to the word after the sequence, so that every sequence ends.
 uint32_t arrange_branch(Random& random, const Row& row, uint32_t word, unsigned words_left) {
   for (const Field& field : row.fields) {
-    if (field.kind == Field::Kind::kSigned) word = field.place(word, 1 + random.below(words_left));
+    if (field.kind == Field::Kind::kSigned) word = field.insert(word, 1 + random.below(words_left));
   }
   return word;
 }

@@ -20,7 +20,7 @@ constexpr unsigned kShowSsbs = 2;
 
 bool is_about_ssbs(uint32_t word) { return (word & 0xfffff0ffu) == 0xd503403fu || (word & 0xffdfffe0u) == 0xd51b42c0u; }
 
-// Case after case; the host looks at memory and mends it.
+// Case after case; the host compares memory and restores it.
 class OneLane : public Subject {
  public:
   OneLane(Machine machine, const Memory& memory)
@@ -30,7 +30,7 @@ class OneLane : public Subject {
   uint64_t regions() const override { return machine_.statistics().regions; }
 
  private:
-  void place(const std::vector<uint32_t>& words);
+  void write_words(const std::vector<uint32_t>& words);
   Ran run_case(const OracleState& input);
   uint64_t run_helper(unsigned index);
   std::vector<OracleBlock> mend_memory();
@@ -38,7 +38,7 @@ class OneLane : public Subject {
   Machine machine_;
   const Memory& memory_;
   const bool translates_;
-  std::size_t words_in_place_ = 0;
+  std::size_t words_written_ = 0;
   bool touches_ssbs_ = false;
 };
 
@@ -48,11 +48,11 @@ std::string OneLane::prepare() {
   return loaded ? "" : loaded.error().message;
 }
 
-void OneLane::place(const std::vector<uint32_t>& words) {
+void OneLane::write_words(const std::vector<uint32_t>& words) {
   std::vector<uint32_t> code = words;
   constexpr uint32_t kFirst = (ORACLE_CODE_ENTRY - ORACLE_CODE_BASE) / 4;
-  while (code.size() < words_in_place_) code.push_back(ORACLE_FILLER(kFirst + code.size()));
-  words_in_place_ = words.size();
+  while (code.size() < words_written_) code.push_back(ORACLE_FILLER(kFirst + code.size()));
+  words_written_ = words.size();
   touches_ssbs_ = std::any_of(words.begin(), words.end(), is_about_ssbs);
   static_cast<void>(machine_.write(ORACLE_CODE_ENTRY, std::as_bytes(std::span(code))));
 }
@@ -89,7 +89,7 @@ Subject::Ran OneLane::run_case(const OracleState& input) {
   Ran ran;
   // A region is not entered when the budget might end inside it. Cases end by themselves.
   constexpr uint64_t kPlenty = 4096;
-  ran.stop = machine_.run(words_in_place_ + 1 + (translates_ ? kPlenty : 0));
+  ran.stop = machine_.run(words_written_ + 1 + (translates_ ? kPlenty : 0));
   ran.retired = ran.stop.instructions;
   ran.outcome.state = from_registers(machine_.registers());
   to_signal(ran.stop, ran.outcome);
@@ -102,7 +102,7 @@ Subject::Ran OneLane::run_case(const OracleState& input) {
 std::vector<Subject::Ran> OneLane::run(const std::vector<Group>& groups) {
   std::vector<Ran> all;
   for (const Group& group : groups) {
-    place(group.words);
+    write_words(group.words);
     for (const Input& input : group.inputs) all.push_back(run_case(expand(input)));
   }
   return all;

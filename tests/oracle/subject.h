@@ -1,4 +1,4 @@
-// Our machine in the place of QEMU: the same world, the same cases, the same form of outcome.
+// Our machine instead of QEMU: the same world, the same cases, the same form of outcome.
 #pragma once
 
 #include <memory>

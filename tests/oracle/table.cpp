@@ -21,7 +21,7 @@ int32_t Field::signed_value(uint32_t word) const {
   return static_cast<int32_t>(value(word) << unused) >> unused;
 }
 
-uint32_t Field::place(uint32_t word, uint32_t new_value) const {
+uint32_t Field::insert(uint32_t word, uint32_t new_value) const {
   for (const Slice& slice : slices) {
     const uint32_t ones = (uint32_t{1} << slice.width) - 1;
     word &= ~(ones << slice.word_low);
@@ -133,7 +133,7 @@ uint32_t Table::word(std::string_view row_name,
   uint32_t word = rows_[index].bits;
   for (const auto& [name, value] : values) {
     const Field* field = rows_[index].field(name);
-    if (field) word = field->place(word, value);
+    if (field) word = field->insert(word, value);
   }
   return word;
 }

@@ -26,7 +26,7 @@ struct Field {
   bool is_register() const { return kind != Kind::kUnsigned && kind != Kind::kSigned; }
   uint32_t value(uint32_t word) const;
   int32_t signed_value(uint32_t word) const;
-  uint32_t place(uint32_t word, uint32_t value) const;
+  uint32_t insert(uint32_t word, uint32_t value) const;
 };
 
 struct Row {

@@ -11,7 +11,7 @@ namespace kvrm::oracle {
 uint64_t interesting_integer(Random& random);
 
 // One number of the format with that many bits (16, 32 or 64): zeros, denormals, infinities, quiet and
-// signalling NaNs with payloads, halfway cases and overflow thresholds favoured.
+// signalling NaNs with payloads, halfway cases and overflow thresholds favored.
 uint64_t interesting_float(Random& random, unsigned bits);
 
 // 64 bits made of such numbers.

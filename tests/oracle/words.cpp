@@ -16,7 +16,7 @@ constexpr uint32_t system_operation(uint32_t op1, uint32_t crn, uint32_t crm, ui
   return op1 << 11 | crn << 7 | crm << 3 | op2;
 }
 
-// Registers and operations that EL0 may touch, and neighbours of theirs that it may not.
+// Registers and operations that EL0 may touch, and neighbors of theirs that it may not.
 constexpr uint32_t kSystemRegisters[] = {
     system_register(3, 4, 2, 0),   // NZCV
     system_register(3, 4, 4, 0),   // FPCR
@@ -66,7 +66,7 @@ constexpr uint32_t kSystemOperations[] = {
 };
 
 // Values that a field of a row should take more often than chance would give.
-std::span<const uint32_t> favoured_values(const Row& row, const Field& field) {
+std::span<const uint32_t> favored_values(const Row& row, const Field& field) {
   if (field.name == "sysreg") return kSystemRegisters;
   if (row.name == "SYS" && field.name == "sysop") return kSystemOperations;
   return {};
@@ -92,8 +92,8 @@ uint32_t near_offset(Random& random) {
 
 uint32_t immediate(Random& random, const Row& row, const Field& field) {
   const uint32_t ones = field.width == 32 ? ~uint32_t{0} : (uint32_t{1} << field.width) - 1;
-  const auto favoured = favoured_values(row, field);
-  if (!favoured.empty() && random.chance(75)) return random.pick(favoured);
+  const auto favored = favored_values(row, field);
+  if (!favored.empty() && random.chance(75)) return random.pick(favored);
   const bool pc_relative = field.kind == Field::Kind::kSigned && field.width >= 14 && row.group != "pc_relative";
   if (pc_relative && random.chance(60)) return near_offset(random) & ones;
   switch (random.below(8)) {
@@ -112,7 +112,7 @@ uint32_t draft_word(Random& random, const Row& row) {
   uint32_t word = row.bits | (static_cast<uint32_t>(random.next()) & ~row.mask);
   for (const Field& field : row.fields) {
     const uint32_t value = field.is_register() ? register_number(random, row, word) : immediate(random, row, field);
-    word = field.place(word, value);
+    word = field.insert(word, value);
   }
   return word;
 }

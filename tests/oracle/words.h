@@ -1,4 +1,4 @@
-// Words of a row: fields random, edge values favoured.
+// Words of a row: fields random, edge values favored.
 #pragma once
 
 #include <cstdint>

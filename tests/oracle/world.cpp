@@ -13,16 +13,17 @@ std::string make_world(Machine& machine, unsigned lane, const Memory& memory, co
   std::vector<uint32_t> filler(ORACLE_CODE_SIZE / 4);
   for (uint32_t i = 0; i < filler.size(); ++i) filler[i] = ORACLE_FILLER(i);
   if (code) std::copy(code->begin(), code->end(), filler.begin() + (ORACLE_CODE_ENTRY - ORACLE_CODE_BASE) / 4);
-  auto done = machine.map(ORACLE_CODE_BASE, ORACLE_CODE_SIZE, kReadWrite | kProtectExecute, lane);
-  if (done) done = machine.write(ORACLE_CODE_BASE, std::as_bytes(std::span(filler)), lane);
-  if (done && code) done = machine.protect(ORACLE_CODE_BASE, ORACLE_CODE_SIZE, kProtectRead | kProtectExecute, lane);
+  auto done = machine.lane(lane).map(ORACLE_CODE_BASE, ORACLE_CODE_SIZE, kReadWrite | kProtectExecute);
+  if (done) done = machine.lane(lane).write(ORACLE_CODE_BASE, std::as_bytes(std::span(filler)));
+  if (done && code)
+    done = machine.lane(lane).protect(ORACLE_CODE_BASE, ORACLE_CODE_SIZE, kProtectRead | kProtectExecute);
   for (unsigned page = 0; done && page < ORACLE_DATA_PAGES; ++page) {
     const uint64_t address = ORACLE_DATA_BASE + page * ORACLE_PAGE;
     if (page == ORACLE_PAGE_HOLE) continue;
-    done = machine.map(address, ORACLE_PAGE, page == ORACLE_PAGE_NONE ? uint32_t{kProtectNone} : kReadWrite, lane);
+    done = machine.lane(lane).map(address, ORACLE_PAGE, page == ORACLE_PAGE_NONE ? uint32_t{kProtectNone} : kReadWrite);
     if (!done || page == ORACLE_PAGE_NONE) continue;
-    done = machine.write(address, std::span(memory).subspan(page * ORACLE_PAGE, ORACLE_PAGE), lane);
-    if (done && page == ORACLE_PAGE_READ_ONLY) done = machine.protect(address, ORACLE_PAGE, kProtectRead, lane);
+    done = machine.lane(lane).write(address, std::span(memory).subspan(page * ORACLE_PAGE, ORACLE_PAGE));
+    if (done && page == ORACLE_PAGE_READ_ONLY) done = machine.lane(lane).protect(address, ORACLE_PAGE, kProtectRead);
   }
   return done ? "" : done.error().message;
 }

@@ -195,7 +195,18 @@ def test_the_translator_gives_the_same():
 def test_bad_calls_are_explained(machine):
     for call, error in [
         (lambda: machine.get_x(31), IndexError),
+        (lambda: machine.get_x(-1), IndexError),
+        (lambda: machine.set_x(31, 0), IndexError),
         (lambda: machine.get_x(0, lane=3), IndexError),
+        (lambda: machine.get_x(0, lane=-1), IndexError),
+        (lambda: machine.set_x(0, 1, lane=3), IndexError),
+        (lambda: machine.set_pc(0, lane=3), IndexError),
+        (lambda: machine.registers(3), IndexError),
+        (lambda: machine.read(0, 1, lane=3), IndexError),
+        (lambda: machine.map(0, 4096, lane=3), IndexError),
+        (lambda: machine.take_output(3), IndexError),
+        (lambda: machine.dispatch_statistics(3), IndexError),
+        (lambda: machine.load_program("/nowhere", lane=3), IndexError),
         (lambda: machine.run(lane=3), IndexError),
         (lambda: machine.load(b"1", 0x1000, lane=3), IndexError),
         (lambda: machine.load(np.zeros((4, 4))[:, ::2], 0), ValueError),

@@ -30,12 +30,12 @@ def test_batches_call_back(device):
     machine = looping(device)
     seen = []
 
-    def look(batch):
+    def change(batch):
         seen.append((batch.number, batch.signal, batch.instructions, machine.get_x(0)))
-        machine.set_x(1, batch.number)  # lanes are at rest
+        machine.set_x(1, batch.number)  # lanes are stopped
         return batch.number < 3
 
-    last = machine.run_continuous(100, callback=look)
+    last = machine.run_continuous(100, callback=change)
     assert seen == [(1, "running", 100, 50), (2, "running", 200, 100), (3, "running", 300, 150)]
     assert last.signal == "checkpoint" and machine.get_x(1) == 3
     assert machine.run_continuous(10, max_batches=2).number == 2
@@ -56,7 +56,7 @@ def test_an_exception_of_a_callback_comes_out(device):
 
     with pytest.raises(KeyError, match="mine"):
         machine.run_continuous(100, callback=fail)
-    assert machine.run(2).reason == "budget", "the machine can go on"
+    assert machine.run(2).reason == "budget", "the machine can continue"
 
 
 def test_a_callback_may_not_run_the_machine(device):
@@ -197,7 +197,7 @@ def test_jobs_can_be_ended(sum_program):
 
 
 def test_lanes_with_one_memory(device):
-    machine = kvrm.Machine(device=device, lanes=4, common_memory=True)
+    machine = kvrm.Machine(device=device, lanes=4, shared_memory=True)
     # ldadd x1, x0, [x2], a hundred times in each lane
     machine.load(program(movz(3, 100), 0xF8210040, 0xF1000463, b_ne(-2), hlt()), BASE)
     machine.map(0x40000, 4096)
@@ -211,7 +211,7 @@ def test_lanes_with_one_memory(device):
 
 
 def test_lanes_and_the_host_with_one_memory(on_host, device):
-    machine = kvrm.Machine(device=device, lanes=3, common_memory=True)
+    machine = kvrm.Machine(device=device, lanes=3, shared_memory=True)
     shared = machine.map_shared(0x40000, 4096).view("<u8")
     shared[0] = 5
     machine.load(program(movz(1, 1), 0xF8210040, hlt()), BASE)  # ldadd x1, x0, [x2]

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "memory/flat.h"
+#include "memory/freestanding/flat.h"
 #include "semantics/meaning.h"
 
 namespace kvrm::test {

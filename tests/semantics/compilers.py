@@ -1,4 +1,4 @@
-"""How the tests of this folder call compilers: the targets, the flags of design.md, and a pool of processes."""
+"""How the tests of this folder call compilers: the targets, the flags of the build, and a pool of processes."""
 
 import concurrent.futures
 import pathlib
@@ -26,7 +26,7 @@ def find_tool(*names):
 
 
 def run_all(commands, jobs):
-    """Runs (key, command) pairs and gives back (key, exit status, output) in their order."""
+    """Runs (key, command) pairs and returns (key, exit status, output) in their order."""
 
     def run(item):
         key, command = item

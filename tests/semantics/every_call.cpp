@@ -1,7 +1,7 @@
 // Every system call a lane answers by itself, instantiated over the simplest memory there can be: a compiler without a
 // standard library must take them all, and ptxas what comes of it.
-#include "linux/lane_calls.h"
-#include "memory/areas.h"
+#include "linux/freestanding/lane_calls.h"
+#include "memory/freestanding/areas.h"
 
 namespace kvrm::linux_abi {
 namespace {

@@ -1,11 +1,11 @@
 // Every atomic, vote, mailbox and ring function, instantiated, so that a compiler for the GPU must make code of it.
-#include "base/device.h"
+#include "backend/kernel/mailbox.h"
+#include "backend/kernel/output_ring.h"
+#include "base/atomics.h"
 #include "base/warp.h"
-#include "device/lanes/mailbox.h"
-#include "device/lanes/output_ring.h"
 
 using namespace kvrm;
-using namespace kvrm::device::lanes;
+using namespace kvrm::backend::kernel;
 using namespace kvrm::sync;
 
 namespace {
@@ -70,6 +70,7 @@ struct Memory {
   bool is_free(u64, u64) { return false; }
   bool is_mapped(u64, u64) { return true; }
   u64 find_free(u64, u64, u64) { return kNoRoom; }
+  u64 set_page_limit(u64 pages) { return pages; }
   u32 area_count() { return 1; }
   kvrm::memory::Area area(u32) { return {0, size, 3, 0, 0, 0}; }
   bool next_area(u64, kvrm::memory::Area& found) {

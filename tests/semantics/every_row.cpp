@@ -1,6 +1,6 @@
 // Every row's meaning as a function of its own, with the word known only at run time: the shape an interpreter calls.
 // Compiled by every compiler, so that each template is instantiated for each target.
-#include "memory/flat.h"
+#include "memory/freestanding/flat.h"
 #include "semantics/meaning.h"
 
 #define KVRM_ROW_FUNCTION(name)                                                                                     \

@@ -19,43 +19,31 @@ import tempfile
 
 import compilers
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "structure"))
+import tree  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
-ROOMS = ("base", "isa", "semantics")
-MEMORY_HEADERS = "page.h areas.h policy.h flat.h paged.h slab_pool.h common_bytes.h lane_memory.h lane_memory_map.h".split()
-INTERPRETER_HEADERS = ("hot_rows.h", "word_entry.h", "cold_rows.h", "lane_loop.h")
-DISPATCH_HEADERS = ("dispatch/check.h", "dispatch/router.h", "neural/dispatch_network.h")
-LINUX_HEADERS = (
-    "abi.h errors.h layout.h protection.h random.h times.h lane_process.h lane_context.h lane_map.h lane_pages.h lane_time.h "
-    "lane_identity.h lane_system.h lane_vectors.h lane_files.h lane_calls.h"
-).split()
 # What is instantiated down to PTX: every row of the table, every call a lane answers by itself, every way it has to
 # speak to others.
 INSTANTIATED = ("every_row.cpp", "every_call.cpp", "every_exchange.cpp")
-HOSTED = {"isa/disassemble.h"}  # the disassembler works with strings, on the host only
 WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror".split()
 PTXAS = ("ptxas", "/usr/local/cuda/bin/ptxas")
 
 
 def freestanding_headers():
-    found = [path for room in ROOMS for path in (SOURCE / "src" / room).glob("*.h")]
-    found += [SOURCE / "src/memory" / name for name in MEMORY_HEADERS]
-    found += [SOURCE / "src/linux" / name for name in LINUX_HEADERS]
-    found += [SOURCE / "src/interpreter" / name for name in INTERPRETER_HEADERS]
-    found += [SOURCE / "src" / name for name in DISPATCH_HEADERS]
-    found += (SOURCE / "src/device/lanes").glob("*.h")
-    names = sorted(path.relative_to(SOURCE / "src").as_posix() for path in found)
-    return [name for name in names if name not in HOSTED]
+    paths = (path.relative_to(SOURCE).as_posix() for path in (SOURCE / "src").rglob("*.h"))
+    return sorted(path.removeprefix("src/") for path in paths if tree.is_freestanding(path))
 
 
 def compiler_lines(arguments):
     """Name and command of each compiler a header must please."""
-    common = [*compilers.FREESTANDING, *WARNINGS, *compilers.include_flags(SOURCE, arguments.build)]
+    shared = [*compilers.FREESTANDING, *WARNINGS, *compilers.include_flags(SOURCE, arguments.build)]
     for target, flags in compilers.TARGETS.items():
-        yield f"clang, {target}", [arguments.clang, *common, *compilers.DEVICE_FLAGS, *flags]
+        yield f"clang, {target}", [arguments.clang, *shared, *compilers.DEVICE_FLAGS, *flags]
     gcc = compilers.find_tool(arguments.gcc)
     if gcc:
-        yield "g++, x86-64", [gcc, *common]
+        yield "g++, x86-64", [gcc, *shared]
     else:
         print("freestanding: no g++ here, headers are not compiled with it")
 
@@ -84,7 +72,7 @@ def check_headers(arguments, folder, lines):
 
 
 def check_instances(arguments, lines):
-    """g++ with optimisation, which finds more to warn about; clang need only instantiate, PTX is made below."""
+    """g++ with optimization, which finds more to warn about; clang need only instantiate, PTX is made below."""
     commands = []
     for name, line in lines:
         if "nvptx" not in name:
@@ -97,7 +85,7 @@ def check_instances(arguments, lines):
     return not bad
 
 
-def check_ptx(arguments, folder, lines, source):
+def verify_ptx(arguments, folder, lines, source):
     """The PTX calls nothing that is not there, and ptxas takes it."""
     ptx = folder / f"{source}.ptx"
     (command,) = (line for name, line in lines if "nvptx" in name)
@@ -135,7 +123,7 @@ def main():
         results = [
             check_headers(arguments, folder, lines),
             check_instances(arguments, lines),
-            *(check_ptx(arguments, folder, lines, source) for source in INSTANTIATED),
+            *(verify_ptx(arguments, folder, lines, source) for source in INSTANTIATED),
         ]
     sys.exit(0 if all(results) else 1)
 

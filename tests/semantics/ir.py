@@ -1,4 +1,4 @@
-"""Judges the optimised LLVM IR of stitched regions: has the state become values?"""
+"""Judges the optimized LLVM IR of stitched regions: has the state become values?"""
 
 import re
 

@@ -1,4 +1,4 @@
-// Regions with the habits that destroy specialisation. The stitch test must complain about each `bad_` function and
+// Regions with the habits that destroy specialization. The stitch test must complain about each `bad_` function and
 // about none of the `good_` ones; otherwise its silence about the rows would mean nothing.
 #include "region.h"
 

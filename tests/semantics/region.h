@@ -2,19 +2,19 @@
 // by member, calls the meanings of constant words on it, and writes the members back; so does this.
 #pragma once
 
-#include "memory/flat.h"
-#include "memory/paged.h"
+#include "memory/freestanding/flat.h"
+#include "memory/freestanding/paged.h"
 #include "semantics/meaning.h"
 
 namespace kvrm::stitch {
 
 // A backing whose slow path is somewhere else: regions may call it, and nothing else.
 struct FarBacking {
-  memory::SlowAccess read_slow(memory::TranslationCache& cache, u64 address, void* to, u32 size);
-  memory::SlowAccess write_slow(memory::TranslationCache& cache, u64 address, const void* from, u32 size);
-  memory::SlowAccess exchange_slow(memory::TranslationCache& cache, u64 address, const void* expected,
-                                   const void* desired, void* observed, u32 size);
-  void fence_slow(memory::TranslationCache& cache);
+  memory::SlowAccess read_slow(memory::Tlb& cache, u64 address, void* to, u32 size);
+  memory::SlowAccess write_slow(memory::Tlb& cache, u64 address, const void* from, u32 size);
+  memory::SlowAccess exchange_slow(memory::Tlb& cache, u64 address, const void* expected, const void* desired,
+                                   void* observed, u32 size);
+  void fence_slow(memory::Tlb& cache);
 };
 using FarPaged = memory::Paged<FarBacking>;
 
@@ -45,7 +45,7 @@ template <class Op, u32 kWord>
 struct Step {};
 
 // One instruction of a region. False: a trap ends the region. The caller of the region says whether traps do, so that
-// one that is known at compile time (SVC, an unallocated system register) does not hide the words behind it.
+// one that is known at compile time (SVC, an unallocated system register) does not hide the words after it.
 // Where control goes is added to `trail`; the region goes on with the next word in any case.
 template <class Op, u32 kWord, class M>
 KVRM_INLINE bool run(Step<Op, kWord>, Cpu& cpu, M& memory, bool traps_leave, u64& trail) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stitches every implemented row into a small optimised region and fails if the state stays in memory.
+"""Stitches every implemented row into a small optimized region and fails if the state stays in memory.
 
     stitch.py --build DIR [--clang clang++-19] [-j N] [--row NAME ...] [--words N] [--keep DIR]
 

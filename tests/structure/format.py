@@ -3,7 +3,7 @@
 
     format.py [--clang-format clang-format-19]
 
-Guest programs are left alone: they are C, and their style is nobody's business but their own.
+Guest programs are left alone: they are C, and their style is theirs.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Keeps the arrows between the rooms of the house one-way (design.md, "Layout and the direction of dependencies").
+"""Keeps the arrows between the rooms of the house one-way (docs/internals/overview.md).
 
     includes.py            checks the tree
     includes.py --arrows   prints who may include whom
@@ -23,27 +23,19 @@ ARROWS = {
     "memory": {"base"},
     "interpreter": {"base", "dispatch", "isa", "memory", "semantics"},
     "translator": {"base", "cache", "dispatch", "interpreter", "isa", "memory", "semantics"},
-    "device/cpu": {"base", "dispatch", "interpreter", "memory", "translator"},
+    "backend/cpu": {"base", "dispatch", "interpreter", "memory", "translator"},
     # Of linux, lanes see what is freestanding: a process's part that travels, and the calls that need no host.
-    "device/lanes": {"base", "dispatch", "interpreter", "isa", "linux", "memory", "semantics"},
-    "device/cuda": {"base", "cache", "device/lanes", "dispatch", "interpreter", "isa", "memory", "neural", "semantics", "translator"},
+    "backend/kernel": {"base", "dispatch", "interpreter", "isa", "linux", "memory", "semantics"},
+    "backend/cuda": {"base", "cache", "backend/kernel", "dispatch", "interpreter", "isa", "memory", "neural", "semantics", "translator"},
     "linux": {"base", "memory"},
     "neural": {"base"},
     "accelerate": {"base", "isa", "memory", "neural"},
 }
 ARROWS["machine"] = set(ARROWS)
 # Public headers a room may use; machine implements them all.
-PUBLIC = {"linux": {"kvrm/result.h"}, "device/cuda": {"kvrm/result.h"}, "neural": {"kvrm/result.h", "kvrm/models.h"}}
+PUBLIC = {"linux": {"kvrm/result.h"}, "backend/cuda": {"kvrm/result.h"}, "neural": {"kvrm/result.h", "kvrm/models.h"}}
 # These see the library as a user does: public headers and their own files.
 USERS = ("cli", "python", "examples")
-# Compiled for the GPU too: no standard library. The disassembler of isa is for the host.
-FREESTANDING = re.compile(
-    r"src/(base/.*|semantics/.*|isa/(?!disassemble|asm_table).*"
-    r"|memory/(page|areas|policy|flat|paged|slab_pool|common_bytes|lane_memory.*|lane_watch)\.h"
-    r"|linux/(abi|errors|layout|protection|random|times|lane_(?!host).*)\.h"
-    r"|interpreter/(hot_rows|word_entry|cold_rows|lane_loop|lane_region)\.h|device/lanes/.*|device/cuda/(kernel|check_dispatch)\.cpp"
-    r"|dispatch/.*|neural/dispatch_network\.h)$"
-)
 # Generated below isa/, but a list of semantics headers.
 GENERATED_ELSEWHERE = {"isa/a64_implemented.h": "semantics"}
 
@@ -57,11 +49,11 @@ def includes_of(text):
 
 
 def room_of(included):
-    """The room of a path below src/. Each device is a room of its own."""
+    """The room of a path below src/. Each backend is a room of its own."""
     if included in GENERATED_ELSEWHERE:
         return GENERATED_ELSEWHERE[included]
     first, *rest = included.split("/")
-    return f"{first}/{rest[0]}" if first == "device" and len(rest) > 1 else first
+    return f"{first}/{rest[0]}" if first == "backend" and len(rest) > 1 else first
 
 
 def refuse_in_src(path, angled, included):
@@ -69,7 +61,7 @@ def refuse_in_src(path, angled, included):
     if room not in ARROWS:
         return f"src/{room} is not a room of the house"
     if angled:
-        return "a standard header in a freestanding one" if FREESTANDING.match(path) else None
+        return "a standard header in a freestanding one" if tree.is_freestanding(path) else None
     target = room_of(included) if "/" in included else room
     if target == "kvrm":
         allowed = room == "machine" or included in PUBLIC.get(room, ())
@@ -77,7 +69,7 @@ def refuse_in_src(path, angled, included):
     if target not in ARROWS:
         return "no such room; paths start below src/"
     whole = included if "/" in included else f"{room}/{included}"
-    if FREESTANDING.match(path) and whole.endswith(".h") and not FREESTANDING.match(f"src/{whole}"):
+    if tree.is_freestanding(path) and whole.endswith(".h") and not tree.is_freestanding(f"src/{whole}"):
         return "a freestanding header may only include freestanding ones"
     return None if target == room or target in ARROWS[room] else f"{room} may not know {target}"
 
@@ -142,16 +134,16 @@ def check(files):
 GOOD = {
     "src/base/types.h": "",
     "src/isa/decode.h": '#include "base/types.h"\n#include "isa/a64_rows.h"\n',
-    "src/isa/disassemble.h": "#include <string>\n",
+    "src/isa/disassembler/disassemble.h": "#include <string>\n",
     "src/semantics/meaning.h": '#include "isa/a64_implemented.h"\n',
-    "src/memory/flat.h": '#include "memory/policy.h"\n',
-    "src/memory/address_space.h": '#include <vector>\n#include "memory/flat.h"\n',
-    "src/linux/elf.h": '#include "kvrm/result.h"\n#include "memory/flat.h"\n',
-    "src/device/lanes/lane.h": '#include "linux/lane_process.h"\n#include "memory/lane_memory.h"\n',
-    "src/device/cuda/service.h": '#include <mutex>\n#include "device/lanes/lane.h"\n',
-    "src/device/cuda/driver.h": '#include <memory>\n#include "kvrm/result.h"\n',
-    "src/device/cuda/kernel.cpp": '#include "semantics/meaning.h"\n',
-    "src/machine/run.cpp": '#include "kvrm/machine.h"\n#include "linux/elf.h"\n#include "device/cpu/lane.h"\n',
+    "src/memory/freestanding/flat.h": '#include "memory/freestanding/policy.h"\n',
+    "src/memory/address_space.h": '#include <vector>\n#include "memory/freestanding/flat.h"\n',
+    "src/linux/elf.h": '#include "kvrm/result.h"\n#include "memory/freestanding/flat.h"\n',
+    "src/backend/kernel/lane.h": '#include "linux/freestanding/lane_process.h"\n#include "memory/freestanding/lane_memory.h"\n',
+    "src/backend/cuda/service.h": '#include <mutex>\n#include "backend/kernel/lane.h"\n',
+    "src/backend/cuda/driver.h": '#include <memory>\n#include "kvrm/result.h"\n',
+    "src/backend/kernel/kernel.cpp": '#include "semantics/meaning.h"\n',
+    "src/machine/run.cpp": '#include "kvrm/machine.h"\n#include "linux/elf.h"\n#include "backend/cpu/lane.h"\n',
     "include/kvrm/machine.h": '#include <string>\n#include "kvrm/result.h"\n',
     "include/kvrm/result.h": "#include <variant>\n",
     "cli/main.cpp": '#include <fmt/core.h>\n#include <memory>\n#include "commands.h"\n#include "kvrm/machine.h"\n',
@@ -163,23 +155,23 @@ MUST_FAIL = {
     "base knows a room": ("src/base/bits.h", '#include "isa/decode.h"\n'),
     "isa knows semantics": ("src/isa/decode.h", '#include "semantics/meaning.h"\n'),
     "isa knows semantics through the generated list": ("src/isa/decode.h", '#include "isa/a64_implemented.h"\n'),
-    "semantics knows memory": ("src/semantics/add.h", '#include "memory/flat.h"\n'),
-    "memory knows the interpreter": ("src/memory/flat.h", '#include "interpreter/interpreter.h"\n'),
+    "semantics knows memory": ("src/semantics/add.h", '#include "memory/freestanding/flat.h"\n'),
+    "memory knows the interpreter": ("src/memory/freestanding/flat.h", '#include "interpreter/interpreter.h"\n'),
     "linux knows semantics": ("src/linux/elf.h", '#include "semantics/meaning.h"\n'),
     "linux knows the machine's face": ("src/linux/elf.h", '#include "kvrm/machine.h"\n'),
     "the interpreter uses a public header": ("src/interpreter/loop.h", '#include "kvrm/result.h"\n'),
-    "a device knows linux": ("src/device/cpu/lane.h", '#include "linux/elf.h"\n'),
+    "a backend knows linux": ("src/backend/cpu/lane.h", '#include "linux/elf.h"\n'),
     "a standard header in base": ("src/base/types.h", "#include <cstdint>\n"),
     "a standard header in semantics": ("src/semantics/add.h", "  # include <cmath>\n"),
-    "a standard header in a memory policy": ("src/memory/paged.h", "#include <cstring>\n"),
-    "a standard header in lanes' code": ("src/device/lanes/lane.h", "#include <atomic>\n"),
-    "lanes' code knows the host's system calls": ("src/device/lanes/lane.h", '#include "linux/process.h"\n'),
-    "lanes' code knows its device": ("src/device/lanes/lane.h", '#include "device/cuda/service.h"\n'),
-    "the GPU knows the CPU device": ("src/device/cuda/service.h", '#include "device/cpu/lane.h"\n'),
-    "a room beside the devices": ("src/device/other/lane.h", '#include "base/types.h"\n'),
-    "a standard header in the kernel": ("src/device/cuda/kernel.cpp", "#include <atomic>\n"),
-    "a device knows the machine's face": ("src/device/cuda/driver.h", '#include "kvrm/machine.h"\n'),
-    "a standard header in the calls of lanes": ("src/linux/lane_calls.h", "#include <cerrno>\n"),
+    "a standard header in a memory policy": ("src/memory/freestanding/paged.h", "#include <cstring>\n"),
+    "a standard header in lanes' code": ("src/backend/kernel/lane.h", "#include <atomic>\n"),
+    "lanes' code knows the host's system calls": ("src/backend/kernel/lane.h", '#include "linux/process.h"\n'),
+    "lanes' code knows its device": ("src/backend/kernel/lane.h", '#include "backend/cuda/service.h"\n'),
+    "the GPU knows the CPU backend": ("src/backend/cuda/service.h", '#include "backend/cpu/lane.h"\n'),
+    "a room beside the backends": ("src/backend/other/lane.h", '#include "base/types.h"\n'),
+    "a standard header in the kernel": ("src/backend/kernel/kernel.cpp", "#include <atomic>\n"),
+    "a backend knows the machine's face": ("src/backend/cuda/driver.h", '#include "kvrm/machine.h"\n'),
+    "a standard header in the calls of lanes": ("src/linux/freestanding/lane_calls.h", "#include <cerrno>\n"),
     "an unknown room": ("src/helpers/all.h", '#include "base/types.h"\n'),
     "an include of an unknown room": ("src/linux/elf.h", '#include "helpers/all.h"\n'),
     "a public header looks inside": ("include/kvrm/machine.h", '#include "base/types.h"\n'),
@@ -202,7 +194,7 @@ def prove_itself():
 def main():
     if "--arrows" in sys.argv:
         for room, targets in ARROWS.items():
-            print(f"{room:14} -> {', '.join(sorted(targets)) or 'nobody'}")
+            print(f"{room:14} -> {', '.join(sorted(targets)) or 'nothing'}")
         return
     prove_itself()
     files = tree.read(["src", "include", *USERS], {".h", ".hpp", ".cpp", ".inc"})

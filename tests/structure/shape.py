@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The shape of the sources: no monoliths, #pragma once in every header, and every meaning where its group says.
+"""The shape of the sources: files and functions of bounded length, #pragma once in every header, and every meaning where
+its group says.
 
     shape.py --table <build>/generated/isa/a64.json
 """
 
 import argparse
+import ast
 import json
 import pathlib
 import re
@@ -14,10 +16,14 @@ import tree
 
 FOLDERS = ["src", "include", "cli", "python", "examples", "tests", "bench", "tools"]
 MOST_LINES = 600
+MOST_FUNCTION_LINES = 80
+# Where C++ functions are checked, and where Python's are.
+CPP_FUNCTIONS = ("src/", "include/", "cli/", "python/")
+PYTHON_FUNCTIONS = ("src/", "python/", "tests/", "bench/", "tools/")
 # Headers of src/semantics that are no group of the table: what several groups share.
 SHARED = set(
     """
-    meaning registers operands aligned branches load_store system_registers
+    meaning registers operands branches load_store system_registers
     vector element_operations simd_forms simd_scalar_forms simd_by_element simd_dot_product shift_amounts saturate
     unsigned_estimate polynomial crypto_sha
     float float_cold float_count float_format float_registers float_round float_arithmetic float_compare_core float_convert
@@ -32,6 +38,48 @@ def check_lengths(files):
         lines = text.count("\n")
         if lines > MOST_LINES:
             yield f"{path}: {lines} lines, over {MOST_LINES}"
+
+
+# Lines between which a declaration lies: blank ones, comments, labels, and the ends of others.
+BORDER = re.compile(r"^\s*(?:$|//|\w+:$)|[;{}]$")
+TYPE = re.compile(r"(?:template <.*>\s+)*(?:typedef )?(?:struct|class|union|enum|namespace|extern)\b")
+
+
+def cpp_functions(text):
+    """(first line, count of lines) of the functions, as clang-format leaves them: a declaration with a parenthesis that
+    opens a brace, up to the closing brace at its indentation. Looks into namespaces and types."""
+    text = re.sub(r"^#(?:.*\\\n)*.*", lambda macro: "\n" * macro[0].count("\n"), text, flags=re.M)
+    lines = [re.sub(r"\s+//.*", "", line) for line in text.split("\n")]
+    number = start = 0
+    while number < len(lines):
+        if BORDER.search(lines[number]):
+            declaration = " ".join(lines[start : number + 1]).strip()
+            opens = declaration.endswith("{") and not declaration.endswith(("= {", "({"))
+            if opens and "(" in declaration and not TYPE.match(declaration):
+                closing = re.match(r"\s*", lines[start])[0] + "}"
+                end = next((i for i in range(number, len(lines)) if lines[i].startswith(closing)), number)
+                yield start + 1, end - start + 1
+                number = end
+            start = number + 1
+        number += 1
+
+
+def python_functions(text):
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            yield node.lineno, node.end_lineno - node.lineno + 1
+
+
+def check_functions(files):
+    for path, text in files.items():
+        functions = []
+        if path.endswith((".h", ".cpp")) and path.startswith(CPP_FUNCTIONS):
+            functions = cpp_functions(text)
+        elif path.endswith(".py") and path.startswith(PYTHON_FUNCTIONS):
+            functions = python_functions(text)
+        for line, count in functions:
+            if count > MOST_FUNCTION_LINES:
+                yield f"{path}:{line}: a function of {count} lines, over {MOST_FUNCTION_LINES}"
 
 
 def check_pragma(files):
@@ -59,7 +107,15 @@ def check_semantics(files, groups):
 
 
 def check(files, groups):
-    return [*check_lengths(files), *check_pragma(files), *check_semantics(files, groups)]
+    return [*check_lengths(files), *check_functions(files), *check_pragma(files), *check_semantics(files, groups)]
+
+
+def function(lines, text="Trap\nrun(int first,\n    int second) {{\n{}}}\n"):
+    """A function of so many lines: the sample's, and empty ones."""
+    return text.format("\n" * (lines - text.count("\n")))
+
+
+METHOD = "namespace kvrm {{\nstruct A {{\n  A() : a(1) {{}}\n  // Runs.\n  void run() const {{\n{}  }}\n}};\n}}\n"
 
 
 def prove_itself():
@@ -69,9 +125,18 @@ def prove_itself():
         "src/semantics/pc_relative.h": meaning,
         "src/semantics/registers.h": "#pragma once\n",
         "src/a.cpp": "\n" * MOST_LINES,
+        "src/b.cpp": 2 * function(MOST_FUNCTION_LINES),
+        "cli/b.h": "#pragma once\n" + function(MOST_FUNCTION_LINES + 6, METHOD),
+        "src/table.cpp": "const int kTable[] = {\n" + 100 * "    f(1),\n" + "};\n",
+        "src/types.h": "#pragma once\nstruct alignas(16) A {\n" + 100 * "  int f();\n" + "};\n",
+        "src/macro.cpp": "#define KVRM_LONG(x) {" + 100 * "\\\n  f(x);" + "\\\n}\n",
+        "tests/b.py": "def run():\n" + "    f()\n" * (MOST_FUNCTION_LINES - 1),
     }
     must_fail = {
         "src/base/long.cpp": "\n" * (MOST_LINES + 1),
+        "src/base/function.cpp": function(MOST_FUNCTION_LINES) + function(MOST_FUNCTION_LINES + 1),
+        "include/kvrm/method.h": "#pragma once\n" + function(MOST_FUNCTION_LINES + 7, METHOD),
+        "tools/function.py": "class A:\n    def run():\n" + "        f()\n" * MOST_FUNCTION_LINES,
         "src/base/open.h": "// #pragma once\n",
         "src/base/old.h": "#ifndef KVRM_OLD_H\n#define KVRM_OLD_H\n#endif\n",
         "src/semantics/helpers.h": "#pragma once\n",

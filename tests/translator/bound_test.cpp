@@ -1,11 +1,11 @@
-// However much code a guest makes up, what the translator keeps of it is bounded.
+// The translator's memory is bounded, however much code a guest makes up.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 
 #include "../machine/words.h"
-#include "device/cpu/lane.h"
+#include "backend/cpu/lane.h"
 #include "translator/translator.h"
 
 namespace kvrm::translator {
@@ -46,7 +46,7 @@ class BoundOfRegions : public testing::Test {
   std::shared_ptr<Translator> translator_;
 };
 
-TEST_F(BoundOfRegions, TheLeastRecentlyUsedGo) {
+TEST_F(BoundOfRegions, TheLeastRecentlyUsedAreFreed) {
   ASSERT_NE(translate(0), nullptr);
   for (u32 number = 1; number < 200; ++number) {
     ASSERT_NE(translate(number), nullptr) << number;
@@ -56,7 +56,7 @@ TEST_F(BoundOfRegions, TheLeastRecentlyUsedGo) {
   EXPECT_EQ(translator_->counts().regions, 200u) << "made in all";
   EXPECT_FALSE(is_known(1));
   EXPECT_TRUE(is_known(199));
-  // Lanes hear of it, so that the code may be translated again.
+  // Lanes are told, so that the code may be translated again.
   std::size_t seen = 0;
   const std::vector<u64> forgotten = translator_->forgotten(seen);
   EXPECT_GT(forgotten.size(), 100u);
@@ -66,7 +66,7 @@ TEST_F(BoundOfRegions, TheLeastRecentlyUsedGo) {
   EXPECT_NE(translate(1), nullptr);
 }
 
-TEST_F(BoundOfRegions, WhatLanesHoldStaysUntilTheyLetGo) {
+TEST_F(BoundOfRegions, RegionsThatLanesHoldAreNotFreed) {
   std::vector<RegionPointer> held;
   const u64 before = translator_->pressure();
   u32 number = 0;
@@ -83,7 +83,7 @@ TEST_F(BoundOfRegions, WhatLanesHoldStaysUntilTheyLetGo) {
   EXPECT_FALSE(is_known(1));
 }
 
-// A lane whose code is written anew all the time.
+// A lane whose code changes all the time.
 TEST(BoundOfALane, NewCodeStillRunsExactly) {
   Settings settings;
   settings.threshold = 0;
@@ -94,7 +94,7 @@ TEST(BoundOfALane, NewCodeStillRunsExactly) {
   if (!translator) GTEST_SKIP() << error;
   const auto space = std::make_shared<memory::AddressSpace>(u64{16} << 20);
   ASSERT_TRUE(space->map(kCode, 150 * memory::kPageSize, memory::kRead | memory::kWrite | memory::kExecute));
-  device::cpu::Lane lane(space, {}, translator);
+  backend::cpu::Lane lane(space, {}, translator);
   const std::atomic<bool> cancel = false;
   for (u32 round = 0; round < 250; ++round) {
     const Words words = {movz(0, round), add_imm(0, 0, 1), hlt(0)};

@@ -1,10 +1,10 @@
 // Which code of a program becomes regions on a GPU.
-#include "translator/gpu_choice.h"
+#include "translator/gpu/choice.h"
 
 #include <gtest/gtest.h>
 
 #include "../machine/words.h"
-#include "interpreter/lane_region.h"
+#include "interpreter/freestanding/lane_region.h"
 
 namespace kvrm::translator {
 namespace {
@@ -13,7 +13,7 @@ using namespace test;
 
 using Indexes = std::vector<u32>;
 
-constexpr u32 kWaysOut = 16;  // that weigh as much as one finding
+constexpr u32 kSideExits = 16;  // that weigh as much as one sample
 
 constexpr u32 bl(int words) { return 0x94000000 | (static_cast<u32>(words) & 0x3ffffff); }
 
@@ -23,102 +23,102 @@ Words operator+(Words words, const Words& more) {
 }
 Words nops(u32 count) { return Words(count, kNop); }
 
-// A program, and a choice of its heads. Places are numbers of words.
+// A program and the choice of its regions. Words are numbered from 0.
 class Choosing {
  public:
   explicit Choosing(Words words, const GpuLimits& limits = {})
-      : choice_(limits), words_(std::move(words)), heat_(interpreter::kNotedParts * words_.size()) {}
+      : choice_(limits), words_(std::move(words)), samples_(interpreter::kSampleKinds * words_.size()) {}
 
-  Choosing& found(u32 index, u32 times = 100) {
-    heat_[index] += times;
+  Choosing& sampled(u32 index, u32 times = 100) {
+    samples_[index] += times;
     return *this;
   }
   Choosing& left_for(u32 index, u32 times) {
-    heat_[words_.size() + index] += times;
+    samples_[words_.size() + index] += times;
     return *this;
   }
-  // With what was counted since the last time.
-  bool choose(bool usual_float = false) {
+  // With the samples since the last time.
+  bool choose(bool default_fp_mode = false) {
     const SharedCode code{kCode, words_, 0};
-    const bool more = choice_.choose(std::span(&code, 1), heat_, usual_float);
-    heat_.assign(heat_.size(), 0);
+    const bool more = choice_.choose(std::span(&code, 1), samples_, default_fp_mode);
+    samples_.assign(samples_.size(), 0);
     return more;
   }
 
-  // Another one that goes on with what this one has chosen.
-  Choosing resumed(std::vector<u32> heat) const {
+  // Another choice that continues with this one's regions.
+  Choosing resumed(std::vector<u32> samples) const {
     Choosing other(words_);
     const SharedCode code{kCode, words_, 0};
-    other.choice_.resume(std::span(&code, 1), heat, choice_.heads(), choice_.stretches(), false);
+    other.choice_.resume(std::span(&code, 1), samples, choice_.entries(), choice_.ranges(), false);
     return other;
   }
-  const std::vector<u32>& heat() const { return heat_; }
+  const std::vector<u32>& samples() const { return samples_; }
   Choosing& missed(u32 index, u32 times) {
-    heat_[2 * words_.size() + index] += times;
+    samples_[2 * words_.size() + index] += times;
     return *this;
   }
 
-  Indexes heads() const {
-    Indexes heads;
-    for (const GpuHead& head : choice_.heads()) {
-      EXPECT_EQ(head.address, kCode + head.entry * 4);
-      heads.push_back(head.entry);
+  Indexes entries() const {
+    Indexes entries;
+    for (const GpuRegionEntry& entry : choice_.entries()) {
+      EXPECT_EQ(entry.pc, kCode + entry.word * 4);
+      entries.push_back(entry.word);
     }
-    return heads;
+    return entries;
   }
-  // Which region each head leads into.
+  // The region of each entry.
   Indexes regions() const {
     Indexes regions;
-    for (const GpuHead& head : choice_.heads()) {
-      const Plan& plan = region(head.region).plan;
-      EXPECT_EQ(plan.blocks[plan.ways_in.at(head.way_in)].address, head.address);
-      EXPECT_EQ(kCode + head.from * 4, plan.from());
-      EXPECT_EQ(kCode + head.until * 4, plan.until());
-      regions.push_back(head.region);
+    for (const GpuRegionEntry& entry : choice_.entries()) {
+      const Plan& plan = region(entry.region).plan;
+      EXPECT_EQ(plan.blocks[plan.entry_points.at(entry.entry_point)].address, entry.pc);
+      EXPECT_EQ(kCode + entry.from * 4, plan.from());
+      EXPECT_EQ(kCode + entry.until * 4, plan.until());
+      regions.push_back(entry.region);
     }
     return regions;
   }
   const GpuRegion& region(u32 number) const { return choice_.regions().at(number); }
-  u32 most_at_a_time() const { return choice_.heads().front().most; }
+  u32 most_at_a_time() const { return choice_.entries().front().most; }
   u32 words_of(u32 number) const { return region(number).plan.words; }
 
  private:
   GpuChoice choice_;
   const Words words_;
-  std::vector<u32> heat_;
+  std::vector<u32> samples_;
 };
 
 // A loop of four words at 1.
 const Words kLoop{movz(1, 9), add_imm(0, 0, 1), add_imm(0, 0, 1), subs_imm(1, 1, 1), b_ne(-3), hlt(0)};
 
-TEST(ChoiceOfHeads, ALoopBeginsAtItsHead) {
-  for (const u32 place : {1u, 2u, 3u, 4u}) {
+TEST(RegionChoice, ARegionOfALoopStartsAtTheHeader) {
+  for (const u32 word : {1u, 2u, 3u, 4u}) {
     Choosing choosing(kLoop);
-    EXPECT_TRUE(choosing.found(place).choose());
-    EXPECT_EQ(choosing.heads(), Indexes{1}) << place;
-    EXPECT_EQ(choosing.words_of(0), 4u) << place;
+    EXPECT_TRUE(choosing.sampled(word).choose());
+    EXPECT_EQ(choosing.entries(), Indexes{1}) << word;
+    EXPECT_EQ(choosing.words_of(0), 4u) << word;
     EXPECT_EQ(choosing.region(0).plan.blocks.front().address, kCode + 4);
   }
 }
 
 // A division may take microseconds, and so may 16 elements one by one; moving vectors does not.
-TEST(ChoiceOfHeads, SlowInstructionsAreGivenFewAtATime) {
+TEST(RegionChoice, RegionsWithSlowInstructionsRunFewPerCall) {
   constexpr u32 kFdiv = 0x6e22fc20, kUqshl = 0x6e224c20, kDup = 0x4e080c20, kLdrVector = 0x3dc00000;
   for (const u32 word : {kFdiv, kUqshl, kDup, kLdrVector}) {
     Words words = kLoop;
     words[2] = word;
     Choosing choosing(words);
-    EXPECT_TRUE(choosing.found(1).choose());
+    EXPECT_TRUE(choosing.sampled(1).choose());
     const bool is_slow = word == kFdiv || word == kUqshl;
     EXPECT_EQ(choosing.most_at_a_time(), is_slow ? 512u + 4u : interpreter::LaneRegion::kNoLimit) << std::hex << word;
   }
 }
 
-TEST(ChoiceOfHeads, OneRegionForAllPlacesOfALoop) {
+TEST(RegionChoice, AllWordsOfALoopShareOneRegion) {
   Choosing choosing(kLoop);
-  EXPECT_TRUE(choosing.found(1).found(2).found(3).found(4).choose());
-  EXPECT_EQ(choosing.heads(), Indexes{1});
-  EXPECT_FALSE(choosing.found(2).choose()) << "it has a region";
+  EXPECT_TRUE(choosing.sampled(1).sampled(2).sampled(3).sampled(4).choose());
+  EXPECT_EQ(choosing.entries(), Indexes{1});
+  EXPECT_FALSE(choosing.sampled(2).choose()) << "it has a region";
   EXPECT_FALSE(choosing.choose()) << "no lane was found anywhere";
 }
 
@@ -127,204 +127,204 @@ const Words kNested{movz(2, 9),        movz(1, 9), add_imm(0, 0, 1),
                     subs_imm(1, 1, 1), b_ne(-2),   add_imm(0, 0, 1),
                     subs_imm(2, 2, 1), b_ne(-6),   hlt(0)};
 
-TEST(ChoiceOfHeads, TheInnermostLoop) {
+TEST(RegionChoice, TheInnermostLoopBecomesARegion) {
   Choosing choosing(kNested);
-  EXPECT_TRUE(choosing.found(3).found(6, 20).choose());
-  EXPECT_EQ(choosing.heads(), Indexes{2});
+  EXPECT_TRUE(choosing.sampled(3).sampled(6, 20).choose());
+  EXPECT_EQ(choosing.entries(), Indexes{2});
   EXPECT_EQ(choosing.words_of(0), 7u) << "and the loop around it, which runs too";
 }
 
-TEST(ChoiceOfHeads, TheOuterLoopWhenLanesAreFoundThere) {
+TEST(RegionChoice, TheOuterLoopFollowsWhenItIsSampled) {
   Choosing choosing(kNested);
-  EXPECT_TRUE(choosing.found(3).choose());
-  EXPECT_EQ(choosing.heads(), Indexes{2});
+  EXPECT_TRUE(choosing.sampled(3).choose());
+  EXPECT_EQ(choosing.entries(), Indexes{2});
   EXPECT_EQ(choosing.words_of(0), 3u);
-  EXPECT_TRUE(choosing.found(5).choose());
-  EXPECT_EQ(choosing.heads(), (Indexes{2, 1}));
+  EXPECT_TRUE(choosing.sampled(5).choose());
+  EXPECT_EQ(choosing.entries(), (Indexes{2, 1}));
   EXPECT_EQ(choosing.regions(), (Indexes{0, 0})) << "it is the same code";
   EXPECT_EQ(choosing.words_of(0), 7u);
 }
 
-// Two functions, at 4 and 8, and who calls them.
+// Two functions, at 4 and 8, and their callers.
 const Words kCalls{bl(4), bl(7), hlt(0), kNop, kNop, kNop, kNop, kRet, kNop, kNop, kNop, kRet};
 
-TEST(ChoiceOfHeads, StraightCodeBeginsWithItsFunction) {
+TEST(RegionChoice, StraightLineCodeStartsAtItsFunction) {
   Choosing choosing(kCalls);
-  EXPECT_TRUE(choosing.found(0, 1).found(1, 1).found(6).found(10, 50).choose());
-  EXPECT_EQ(choosing.heads(), (Indexes{4, 8}));
+  EXPECT_TRUE(choosing.sampled(0, 1).sampled(1, 1).sampled(6).sampled(10, 50).choose());
+  EXPECT_EQ(choosing.entries(), (Indexes{4, 8}));
 }
 
-TEST(ChoiceOfHeads, OnlyCallsThatRanShowFunctions) {
+TEST(RegionChoice, OnlyCallsThatRanShowFunctions) {
   Choosing choosing(kCalls);
-  EXPECT_TRUE(choosing.found(10).choose());
-  EXPECT_EQ(choosing.heads(), Indexes{10}) << "nobody is known to call it";
+  EXPECT_TRUE(choosing.sampled(10).choose());
+  EXPECT_EQ(choosing.entries(), Indexes{10}) << "no sampled call leads to it";
   Choosing other(kCalls);
-  EXPECT_TRUE(other.found(0, 1).found(10).choose());
-  EXPECT_EQ(other.heads(), Indexes{10}) << "the function at 4 ends before";
+  EXPECT_TRUE(other.sampled(0, 1).sampled(10).choose());
+  EXPECT_EQ(other.entries(), Indexes{10}) << "the function at 4 ends before";
 }
 
-TEST(ChoiceOfHeads, APlaceThatItsFunctionsRegionDoesNotReach) {
+TEST(RegionChoice, AnUnreachedWordGetsItsOwnRegion) {
   const u32 far = 2 + 300;
   Choosing choosing(Words{bl(2), hlt(0)} + nops(400) + Words{kRet});
-  EXPECT_TRUE(choosing.found(0, 1).found(far).choose());
-  EXPECT_EQ(choosing.heads(), Indexes{far});
+  EXPECT_TRUE(choosing.sampled(0, 1).sampled(far).choose());
+  EXPECT_EQ(choosing.entries(), Indexes{far});
   EXPECT_EQ(choosing.words_of(0), 101u);
-  EXPECT_TRUE(choosing.found(100).choose());
-  EXPECT_EQ(choosing.heads(), (Indexes{far, 2}));
+  EXPECT_TRUE(choosing.sampled(100).choose());
+  EXPECT_EQ(choosing.entries(), (Indexes{far, 2}));
   EXPECT_EQ(choosing.regions(), (Indexes{0, 1})) << "they have nothing in common";
   EXPECT_EQ(choosing.words_of(1), GpuLimits().words);
 }
 
-TEST(ChoiceOfHeads, WhatCannotBeTranslatedIsLeftAlone) {
+TEST(RegionChoice, UntranslatableCodeIsLeftAlone) {
   Choosing choosing({svc(0), hlt(0), 0});
-  EXPECT_FALSE(choosing.found(0).found(1).found(2).choose());
-  EXPECT_TRUE(choosing.heads().empty());
+  EXPECT_FALSE(choosing.sampled(0).sampled(1).sampled(2).choose());
+  EXPECT_TRUE(choosing.entries().empty());
 }
 
 // A loop at 0 with a part at 4 that is seldom needed.
 const Words kRarely{add_imm(0, 0, 1), b_ne(3), subs_imm(1, 1, 1), b(-3), add_imm(0, 0, 2), b(-5)};
 
-TEST(ChoiceOfHeads, CodeThatNeverRanIsLeftOut) {
+TEST(RegionChoice, CodeThatNeverRanIsLeftOut) {
   Choosing choosing(kRarely);
-  EXPECT_TRUE(choosing.found(0).found(2).choose());
-  EXPECT_EQ(choosing.heads(), Indexes{0});
+  EXPECT_TRUE(choosing.sampled(0).sampled(2).choose());
+  EXPECT_EQ(choosing.entries(), Indexes{0});
   EXPECT_EQ(choosing.words_of(0), 4u);
   for (const PlanBlock& block : choosing.region(0).plan.blocks) EXPECT_LT(block.address, kCode + 4 * 4);
 }
 
-TEST(ChoiceOfHeads, OneFindingAnywhereInABlockShowsThatItRuns) {
-  for (const u32 place : {4u, 5u}) {
+TEST(RegionChoice, OneSampleInABlockShowsThatItRuns) {
+  for (const u32 word : {4u, 5u}) {
     Choosing choosing(kRarely);
-    EXPECT_TRUE(choosing.found(0).found(2).found(place, 1).choose());
-    EXPECT_EQ(choosing.words_of(0), 6u) << place;
+    EXPECT_TRUE(choosing.sampled(0).sampled(2).sampled(word, 1).choose());
+    EXPECT_EQ(choosing.words_of(0), 6u) << word;
   }
   Choosing left(kRarely);
-  EXPECT_TRUE(left.found(0).found(2).left_for(4, 1).choose());
+  EXPECT_TRUE(left.sampled(0).sampled(2).left_for(4, 1).choose());
   EXPECT_EQ(left.words_of(0), 6u) << "so does a lane that left for it";
 }
 
-TEST(ChoiceOfHeads, ARegionGrowsWhenMoreOfItsLoopHasRun) {
+TEST(RegionChoice, ARegionGrowsWhenMoreOfItsLoopHasRun) {
   Choosing choosing(kRarely);
-  EXPECT_TRUE(choosing.found(0).found(2).choose());
+  EXPECT_TRUE(choosing.sampled(0).sampled(2).choose());
   const std::string name = choosing.region(0).name;
-  EXPECT_TRUE(choosing.found(4).choose());
-  EXPECT_EQ(choosing.heads(), Indexes{0}) << "the same region";
+  EXPECT_TRUE(choosing.sampled(4).choose());
+  EXPECT_EQ(choosing.entries(), Indexes{0}) << "the same region";
   EXPECT_EQ(choosing.words_of(0), 6u);
   EXPECT_NE(choosing.region(0).name, name) << "it is compiled again";
-  EXPECT_FALSE(choosing.found(4).choose()) << "there is no more";
+  EXPECT_FALSE(choosing.sampled(4).choose()) << "there is no more";
 }
 
-TEST(ChoiceOfHeads, ManyFindingsAreNeededToGrow) {
+TEST(RegionChoice, GrowingNeedsManySamples) {
   Choosing choosing(kRarely);
-  EXPECT_TRUE(choosing.found(0).found(2).choose());
-  EXPECT_FALSE(choosing.found(4, GpuLimits().fewest - 1).choose());
+  EXPECT_TRUE(choosing.sampled(0).sampled(2).choose());
+  EXPECT_FALSE(choosing.sampled(4, GpuLimits().fewest - 1).choose());
   EXPECT_EQ(choosing.words_of(0), 4u);
-  EXPECT_TRUE(choosing.found(0).found(4).choose()) << "what was found before is not forgotten";
+  EXPECT_TRUE(choosing.sampled(0).sampled(4).choose()) << "what was found before is not forgotten";
 }
 
-// A loop at 1 to 4, and straight code of some length at 6.
-Words with_way_out(u32 length) { return kLoop + nops(length) + Words{hlt(0)}; }
+// A loop at 1 to 4, and straight-line code at 6.
+Words with_side_exit(u32 length) { return kLoop + nops(length) + Words{hlt(0)}; }
 
-TEST(ChoiceOfHeads, AWayOutThatIsTakenOften) {
-  Choosing choosing(with_way_out(20));
-  EXPECT_TRUE(choosing.found(2, 10000).choose());
-  EXPECT_FALSE(choosing.found(2, 10000).left_for(6, 10000 * kWaysOut / 100 - 1).choose()) << "less than one in 100";
-  EXPECT_TRUE(choosing.found(2, 10000).left_for(6, 10000 * kWaysOut / 100).choose());
-  EXPECT_EQ(choosing.heads(), (Indexes{1, 6}));
+TEST(RegionChoice, AHotSideExitBecomesARegion) {
+  Choosing choosing(with_side_exit(20));
+  EXPECT_TRUE(choosing.sampled(2, 10000).choose());
+  EXPECT_FALSE(choosing.sampled(2, 10000).left_for(6, 10000 * kSideExits / 100 - 1).choose()) << "less than one in 100";
+  EXPECT_TRUE(choosing.sampled(2, 10000).left_for(6, 10000 * kSideExits / 100).choose());
+  EXPECT_EQ(choosing.entries(), (Indexes{1, 6}));
   EXPECT_EQ(choosing.words_of(1), 20u);
   EXPECT_FALSE(choosing.left_for(6, 10000).choose()) << "it has a region";
 }
 
-// Where a region is left for code that it holds, there is another way into it.
-TEST(ChoiceOfHeads, AWayOutIntoTheSameRegion) {
+// A side exit to code that the region holds becomes another entry point.
+TEST(RegionChoice, ASideExitIntoTheSameRegionBecomesAnEntryPoint) {
   Choosing choosing(Words{kNop} + nops(20) + Words{b(-20)});
-  EXPECT_TRUE(choosing.found(5).choose());
-  EXPECT_EQ(choosing.heads(), Indexes{1});
-  EXPECT_TRUE(choosing.found(5, 1).left_for(9, 10000).choose());
-  EXPECT_EQ(choosing.heads(), (Indexes{1, 9}));
+  EXPECT_TRUE(choosing.sampled(5).choose());
+  EXPECT_EQ(choosing.entries(), Indexes{1});
+  EXPECT_TRUE(choosing.sampled(5, 1).left_for(9, 10000).choose());
+  EXPECT_EQ(choosing.entries(), (Indexes{1, 9}));
   EXPECT_EQ(choosing.regions(), (Indexes{0, 0}));
   EXPECT_EQ(choosing.words_of(0), 21u);
 }
 
-TEST(ChoiceOfHeads, ARegionTakesInNoMoreThanItMayHold) {
+TEST(RegionChoice, AJoinedRegionStaysWithinItsLimits) {
   Choosing joined(nops(70) + Words{hlt(0)}, {.words = 30});
-  EXPECT_TRUE(joined.found(50).choose());
-  EXPECT_TRUE(joined.found(30).choose());
+  EXPECT_TRUE(joined.sampled(50).choose());
+  EXPECT_TRUE(joined.sampled(30).choose());
   EXPECT_EQ(joined.regions(), (Indexes{0, 0})) << "a third of it is there";
   EXPECT_EQ(joined.words_of(0), 40u);
-  EXPECT_TRUE(joined.found(5).choose());
+  EXPECT_TRUE(joined.sampled(5).choose());
   EXPECT_EQ(joined.regions(), (Indexes{0, 0, 1})) << "a sixth of it is there";
-  // All that they lead to would be too much, so they hold what they held alone.
+  // Everything they lead to would be too much, so they hold what they held alone.
   Choosing apart(nops(100) + Words{hlt(0)}, {.words = 30});
-  for (const u32 place : {50u, 40u, 25u}) EXPECT_TRUE(apart.found(place).choose());
+  for (const u32 word : {50u, 40u, 25u}) EXPECT_TRUE(apart.sampled(word).choose());
   EXPECT_EQ(apart.regions(), (Indexes{0, 0, 0}));
   EXPECT_EQ(apart.words_of(0), 55u);
-  EXPECT_TRUE(apart.found(10).choose());
+  EXPECT_TRUE(apart.sampled(10).choose());
   EXPECT_EQ(apart.regions(), (Indexes{0, 0, 0, 1})) << "together they would be more than twice as long as one may be";
   EXPECT_EQ(apart.words_of(1), 30u);
 }
 
 // A loop of 21 words, and 90 more to which it leads: more than two regions may hold.
-TEST(ChoiceOfHeads, WhatTwoHoldIsJoinedWhereAllWouldBeTooMuch) {
+TEST(RegionChoice, TheCodeOfTwoRegionsIsJoinedWhereAllWouldBeTooMuch) {
   Words words = nops(10) + Words{b_ne(11)} + nops(9) + Words{b(-20)};
   for (u32 i = 0; i < 30; ++i) words = words + Words{kNop, kNop, b(1)};
   Choosing choosing(words + Words{hlt(0)}, {.words = 50});
-  std::vector<u32> heat = choosing.found(2).found(12).heat();
-  for (u32 i = 0; i < 30; ++i) heat[21 + 3 * i] = 1;
-  for (u32 i = 0; i < 30; ++i) choosing.found(21 + 3 * i, 1);
+  std::vector<u32> samples = choosing.sampled(2).sampled(12).samples();
+  for (u32 i = 0; i < 30; ++i) samples[21 + 3 * i] = 1;
+  for (u32 i = 0; i < 30; ++i) choosing.sampled(21 + 3 * i, 1);
   EXPECT_TRUE(choosing.choose());
   const u32 before = choosing.words_of(0);
   EXPECT_GE(before, 50u);
   choosing.left_for(5, 30'000);
-  for (std::size_t i = 0; i < heat.size(); ++i) heat[i] += choosing.heat()[i];
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] += choosing.samples()[i];
   EXPECT_TRUE(choosing.choose());
   EXPECT_EQ(choosing.regions(), (Indexes{0, 0}));
   EXPECT_EQ(choosing.words_of(0), before);
-  const Choosing again = choosing.resumed(heat);
+  const Choosing again = choosing.resumed(samples);
   EXPECT_EQ(again.regions(), (Indexes{0, 0}));
   EXPECT_EQ(again.region(0).name, choosing.region(0).name);
 }
 
-// From a function's loop lanes come back to a loop that calls it: eleven words, and the way into the function.
-TEST(ChoiceOfHeads, AWayOutThatLeadsBack) {
+// From a function's loop lanes come back to a loop that calls it: eleven words, and the call.
+TEST(RegionChoice, ASideExitThatLeadsBackJoinsTheRegions) {
   const Words function = nops(30) + Words{subs_imm(1, 1, 1), b_ne(-20), 0xd65f03c0};  // ret
   Choosing choosing(function + nops(10) + Words{bl(-43), b(-11)});
-  EXPECT_TRUE(choosing.found(20).choose());
-  EXPECT_EQ(choosing.heads(), Indexes{11});
-  for (const u32 place : {2u, 35u}) choosing.found(place, 1);
+  EXPECT_TRUE(choosing.sampled(20).choose());
+  EXPECT_EQ(choosing.entries(), Indexes{11});
+  for (const u32 word : {2u, 35u}) choosing.sampled(word, 1);
   EXPECT_TRUE(choosing.left_for(33, 10000).choose());
-  EXPECT_EQ(choosing.heads(), (Indexes{11, 33}));
+  EXPECT_EQ(choosing.entries(), (Indexes{11, 33}));
   EXPECT_EQ(choosing.regions(), (Indexes{0, 0}));
 }
 
-TEST(ChoiceOfHeads, AShortWayOutIsNotWorthIt) {
+TEST(RegionChoice, AShortSideExitIsNotWorthARegion) {
   for (const u32 length : {1u, 7u, 8u}) {
-    Choosing choosing(with_way_out(length));
-    EXPECT_EQ(choosing.found(2, 1).left_for(6, 10000).choose(), length >= 8) << length;
+    Choosing choosing(with_side_exit(length));
+    EXPECT_EQ(choosing.sampled(2, 1).left_for(6, 10000).choose(), length >= 8) << length;
   }
 }
 
-TEST(ChoiceOfHeads, AWayOutBeginsWhereLanesAre) {
-  // Not at the head of the loop around it, where they are not.
+TEST(RegionChoice, ARegionAtASideExitStartsAtTheExit) {
+  // Not at the header of the loop around it, where no lane is.
   Choosing choosing(Words{kNop} + nops(10) + Words{b(-10)});
-  EXPECT_TRUE(choosing.found(5, 1).left_for(5, 10000).choose());
-  EXPECT_EQ(choosing.heads(), Indexes{5});
+  EXPECT_TRUE(choosing.sampled(5, 1).left_for(5, 10000).choose());
+  EXPECT_EQ(choosing.entries(), Indexes{5});
 }
 
-TEST(ChoiceOfHeads, RegionsForWaysOutAreSmaller) {
-  Choosing choosing(with_way_out(250));
+TEST(RegionChoice, RegionsAtSideExitsAreSmaller) {
+  Choosing choosing(with_side_exit(250));
   EXPECT_TRUE(choosing.left_for(6, 10000).choose());
   EXPECT_EQ(choosing.words_of(0), GpuLimits().words / 4);
 }
 
-TEST(ChoiceOfHeads, FewFindingsMakeNoRegion) {
+TEST(RegionChoice, FewSamplesMakeNoRegion) {
   for (const u32 fewest : {1u, 4u, 50u}) {
     Choosing choosing(kLoop, {.fewest = fewest});
-    EXPECT_FALSE(choosing.found(2, fewest - 1).choose());
-    EXPECT_TRUE(choosing.found(2, fewest).choose());
-    Choosing left(with_way_out(20), {.fewest = fewest});
-    EXPECT_FALSE(left.left_for(6, fewest * kWaysOut - 1).choose());
-    EXPECT_TRUE(left.left_for(6, fewest * kWaysOut).choose());
+    EXPECT_FALSE(choosing.sampled(2, fewest - 1).choose());
+    EXPECT_TRUE(choosing.sampled(2, fewest).choose());
+    Choosing left(with_side_exit(20), {.fewest = fewest});
+    EXPECT_FALSE(left.left_for(6, fewest * kSideExits - 1).choose());
+    EXPECT_TRUE(left.left_for(6, fewest * kSideExits).choose());
   }
 }
 
@@ -335,145 +335,145 @@ Words loops(u32 count) {
   return words;
 }
 
-TEST(ChoiceOfHeads, TheHottestFirstAndSoManyInARound) {
+TEST(RegionChoice, TheHottestComeFirstAndARoundIsLimited) {
   Choosing choosing(loops(5), {.regions_a_round = 2});
   const auto count = [&] {
-    for (u32 i = 0; i < 5; ++i) choosing.found(3 * i, 100 + 10 * i);
+    for (u32 i = 0; i < 5; ++i) choosing.sampled(3 * i, 100 + 10 * i);
     return choosing.choose();
   };
   EXPECT_TRUE(count());
-  EXPECT_EQ(choosing.heads(), (Indexes{12, 9}));
+  EXPECT_EQ(choosing.entries(), (Indexes{12, 9}));
   EXPECT_TRUE(count());
-  EXPECT_EQ(choosing.heads(), (Indexes{12, 9, 6, 3}));
+  EXPECT_EQ(choosing.entries(), (Indexes{12, 9, 6, 3}));
   EXPECT_TRUE(count());
-  EXPECT_EQ(choosing.heads(), (Indexes{12, 9, 6, 3, 0}));
+  EXPECT_EQ(choosing.entries(), (Indexes{12, 9, 6, 3, 0}));
   EXPECT_FALSE(count());
 }
 
-TEST(ChoiceOfHeads, NoMoreRegionsThanAllowed) {
+TEST(RegionChoice, NoMoreRegionsThanAllowed) {
   Choosing choosing(loops(5), {.regions = 3, .regions_a_round = 2});
   for (const bool more : {true, true, false}) {
-    for (u32 i = 0; i < 5; ++i) choosing.found(3 * i);
+    for (u32 i = 0; i < 5; ++i) choosing.sampled(3 * i);
     EXPECT_EQ(choosing.choose(), more);
   }
-  EXPECT_EQ(choosing.heads(), (Indexes{0, 3, 6})) << "equally hot: in their order";
+  EXPECT_EQ(choosing.entries(), (Indexes{0, 3, 6})) << "equally hot: in their order";
 }
 
-TEST(ChoiceOfHeads, APlaceWithASmallShareIsNotWorthIt) {
+TEST(RegionChoice, AWordWithASmallShareIsNotWorthARegion) {
   Choosing choosing(loops(2), {.smallest_share = 10});
-  EXPECT_TRUE(choosing.found(0, 901).found(3, 99).choose());
-  EXPECT_EQ(choosing.heads(), Indexes{0});
-  EXPECT_TRUE(choosing.found(0, 900).found(3, 100).choose());
-  EXPECT_EQ(choosing.heads(), (Indexes{0, 3}));
+  EXPECT_TRUE(choosing.sampled(0, 901).sampled(3, 99).choose());
+  EXPECT_EQ(choosing.entries(), Indexes{0});
+  EXPECT_TRUE(choosing.sampled(0, 900).sampled(3, 100).choose());
+  EXPECT_EQ(choosing.entries(), (Indexes{0, 3}));
 }
 
-TEST(ChoiceOfHeads, TheLimitsOfARegion) {
+TEST(RegionChoice, BlocksAndWordsOfARegionAreLimited) {
   Choosing small(nops(100) + Words{hlt(0)}, {.words = 30});
-  EXPECT_TRUE(small.found(0).choose());
+  EXPECT_TRUE(small.sampled(0).choose());
   EXPECT_EQ(small.words_of(0), 30u);
   Words chain;  // of branches to the next word
   for (u32 i = 0; i < 100; ++i) chain.push_back(b(1));
   Choosing few(chain, {.blocks = 7});
-  for (u32 i = 0; i < chain.size(); ++i) few.found(i, 1);
-  EXPECT_TRUE(few.found(0).choose());
+  for (u32 i = 0; i < chain.size(); ++i) few.sampled(i, 1);
+  EXPECT_TRUE(few.sampled(0).choose());
   EXPECT_EQ(few.region(0).plan.blocks.size(), 7u);
 }
 
-TEST(ChoiceOfHeads, UsualFloatingPointIsHandedOn) {
+TEST(RegionChoice, DefaultFpModeIsPassedToThePlan) {
   const Words words{0x1e602820, b(-1)};  // fadd d0, d1, d0
-  for (const bool usual : {false, true}) {
+  for (const bool default_fp_mode : {false, true}) {
     Choosing choosing(words);
-    EXPECT_TRUE(choosing.found(0).choose(usual));
-    EXPECT_EQ(choosing.region(0).plan.usual_float, usual);
+    EXPECT_TRUE(choosing.sampled(0).choose(default_fp_mode));
+    EXPECT_EQ(choosing.region(0).plan.default_fp_mode, default_fp_mode);
   }
 }
 
-TEST(ChoiceOfHeads, SeveralPiecesOfCode) {
-  constexpr u32 kFirstEntry = 5, kSecondEntry = 40, kAll = 64;
-  const SharedCode codes[] = {{kCode, kLoop, kFirstEntry}, {0x7000000, kLoop, kSecondEntry}};
-  std::vector<u32> heat(interpreter::kNotedParts * kAll);
-  heat[kFirstEntry + 2] = 50;
-  heat[kSecondEntry + 3] = 100;
-  heat[20] = 1000;  // data, it seems
+TEST(RegionChoice, SeveralCodesHaveTheirRegions) {
+  constexpr u32 kFirstWord = 5, kSecondWord = 40, kAll = 64;
+  const SharedCode codes[] = {{kCode, kLoop, kFirstWord}, {0x7000000, kLoop, kSecondWord}};
+  std::vector<u32> samples(interpreter::kSampleKinds * kAll);
+  samples[kFirstWord + 2] = 50;
+  samples[kSecondWord + 3] = 100;
+  samples[20] = 1000;  // data, it seems
   GpuChoice choice({});
-  ASSERT_TRUE(choice.choose(codes, heat, false));
-  ASSERT_EQ(choice.heads().size(), 2u);
-  EXPECT_EQ(choice.heads()[0].address, 0x7000004u);
-  EXPECT_EQ(choice.heads()[0].code, 1u);
-  EXPECT_EQ(choice.heads()[0].entry, kSecondEntry + 1);
-  EXPECT_EQ(choice.heads()[1].address, kCode + 4);
-  EXPECT_EQ(choice.heads()[1].code, 0u);
-  EXPECT_EQ(choice.heads()[1].entry, kFirstEntry + 1);
+  ASSERT_TRUE(choice.choose(codes, samples, false));
+  ASSERT_EQ(choice.entries().size(), 2u);
+  EXPECT_EQ(choice.entries()[0].pc, 0x7000004u);
+  EXPECT_EQ(choice.entries()[0].code, 1u);
+  EXPECT_EQ(choice.entries()[0].word, kSecondWord + 1);
+  EXPECT_EQ(choice.entries()[1].pc, kCode + 4);
+  EXPECT_EQ(choice.entries()[1].code, 0u);
+  EXPECT_EQ(choice.entries()[1].word, kFirstWord + 1);
   EXPECT_NE(choice.regions()[0].name, choice.regions()[1].name);
 }
 
 // Jobs of several programs: what is at an address in one says nothing about the others.
-TEST(ChoiceOfHeads, SeveralProgramsAtOneAddress) {
+TEST(RegionChoice, ProgramsAtOneAddressAreKeptApart) {
   const Words longer{movz(1, 9),       add_imm(0, 0, 1),  add_imm(0, 0, 2), add_imm(0, 0, 3),
                      add_imm(0, 0, 4), subs_imm(1, 1, 1), b_ne(-5),         hlt(0)};
-  constexpr u32 kSecondEntry = 40, kAll = 64;
-  const SharedCode codes[] = {{kCode, kLoop, 0}, {kCode, longer, kSecondEntry}};
-  std::vector<u32> heat(interpreter::kNotedParts * kAll);
-  heat[2] = 100;
+  constexpr u32 kSecondWord = 40, kAll = 64;
+  const SharedCode codes[] = {{kCode, kLoop, 0}, {kCode, longer, kSecondWord}};
+  std::vector<u32> samples(interpreter::kSampleKinds * kAll);
+  samples[2] = 100;
   GpuChoice choice({});
-  ASSERT_TRUE(choice.choose(codes, heat, false));
-  heat.assign(heat.size(), 0);
-  heat[kSecondEntry + 2] = 100;
-  ASSERT_TRUE(choice.choose(codes, heat, false));
-  ASSERT_EQ(choice.heads().size(), 2u);
+  ASSERT_TRUE(choice.choose(codes, samples, false));
+  samples.assign(samples.size(), 0);
+  samples[kSecondWord + 2] = 100;
+  ASSERT_TRUE(choice.choose(codes, samples, false));
+  ASSERT_EQ(choice.entries().size(), 2u);
   for (u32 i = 0; i < 2; ++i) {
-    EXPECT_EQ(choice.heads()[i].address, kCode + 4);
-    EXPECT_EQ(choice.heads()[i].code, i);
+    EXPECT_EQ(choice.entries()[i].pc, kCode + 4);
+    EXPECT_EQ(choice.entries()[i].code, i);
   }
   EXPECT_EQ(choice.regions()[0].plan.words, 4u);
   EXPECT_EQ(choice.regions()[1].plan.words, 6u);
   EXPECT_NE(choice.regions()[0].name, choice.regions()[1].name);
 }
 
-// What was chosen in several rounds, as it was; nothing new is chosen for what was counted then.
-TEST(ChoiceOfHeads, IsTakenUpAgain) {
+// The choice of several rounds is restored, and its samples choose nothing new.
+TEST(RegionChoice, IsResumed) {
   const Words words = kLoop + nops(20) + kLoop;
   Choosing first(words);
-  first.found(2);
-  std::vector<u32> heat = first.heat();
+  first.sampled(2);
+  std::vector<u32> samples = first.samples();
   ASSERT_TRUE(first.choose());
-  first.found(29);
-  heat[29] += 100;
+  first.sampled(29);
+  samples[29] += 100;
   ASSERT_TRUE(first.choose());
-  ASSERT_EQ(first.heads(), (Indexes{1, 27}));
-  Choosing second = first.resumed(heat);
-  EXPECT_EQ(second.heads(), first.heads());
+  ASSERT_EQ(first.entries(), (Indexes{1, 27}));
+  Choosing second = first.resumed(samples);
+  EXPECT_EQ(second.entries(), first.entries());
   EXPECT_EQ(second.regions(), first.regions());
   for (const u32 region : {0u, 1u}) EXPECT_EQ(second.region(region).name, first.region(region).name);
   EXPECT_FALSE(second.choose());
 }
 
-TEST(ChoiceOfHeads, ALongBlockIsTakenUpAgainAsItWasCut) {
+TEST(RegionChoice, ALongBlockIsResumedAsItWasCut) {
   Choosing first(Words{kNop} + nops(400) + Words{b(-400)});
-  first.found(5);
-  const std::vector<u32> heat = first.heat();
+  first.sampled(5);
+  const std::vector<u32> samples = first.samples();
   ASSERT_TRUE(first.choose());
-  const Choosing second = first.resumed(heat);
+  const Choosing second = first.resumed(samples);
   EXPECT_EQ(second.words_of(0), first.words_of(0));
   EXPECT_EQ(second.region(0).name, first.region(0).name);
 }
 
-// Accesses that a region can often not do are looked for farther away, by a region that is made again.
-TEST(ChoiceOfHeads, AccessesThatMissAreFar) {
+// Accesses that often miss the L1 TLB read the L2 TLB after the region is compiled again.
+TEST(RegionChoice, AccessesThatMissOftenReadTheL2Tlb) {
   const Words words{movz(1, 9), 0xf9400003, add_imm(0, 0, 1), subs_imm(1, 1, 1), b_ne(-3), hlt(0)};
   Choosing choosing(words);
-  choosing.found(2);
+  choosing.sampled(2);
   ASSERT_TRUE(choosing.choose());
   const std::string before = choosing.region(0).name;
-  EXPECT_TRUE(choosing.region(0).plan.blocks[0].far.empty());
-  choosing.found(2).missed(1, 10);  // now and then
+  EXPECT_TRUE(choosing.region(0).plan.blocks[0].l2_lookups.empty());
+  choosing.sampled(2).missed(1, 10);  // now and then
   EXPECT_FALSE(choosing.choose());
-  choosing.found(2).missed(1, 5000).missed(2, 5000);  // the latter is no access
+  choosing.sampled(2).missed(1, 5000).missed(2, 5000);  // the latter is no access
   ASSERT_TRUE(choosing.choose());
   EXPECT_NE(choosing.region(0).name, before);
-  EXPECT_EQ(choosing.region(0).plan.blocks[0].far, Indexes{0});
-  choosing.found(2).missed(1, 5000);
-  EXPECT_FALSE(choosing.choose());  // it is so already
+  EXPECT_EQ(choosing.region(0).plan.blocks[0].l2_lookups, Indexes{0});
+  choosing.sampled(2).missed(1, 5000);
+  EXPECT_FALSE(choosing.choose());  // it does already
 }
 
 }  // namespace

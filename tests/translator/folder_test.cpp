@@ -34,7 +34,7 @@ class OwnFolder : public testing::Test {
   fs::path outer_, path_;
 };
 
-TEST_F(OwnFolder, IsMadeForTheUserAlone) {
+TEST_F(OwnFolder, IsCreatedForTheUserAlone) {
   const mode_t before = ::umask(0);
   ASSERT_TRUE(store(path_));
   ::umask(before);
@@ -56,7 +56,7 @@ TEST_F(OwnFolder, ALinkIsNotUsed) {
   EXPECT_NE(Folder(path_).problem().find("symbolic link"), std::string::npos);
 }
 
-TEST_F(OwnFolder, WhatOthersCanWriteIsNotUsed) {
+TEST_F(OwnFolder, AFolderThatOthersCanWriteIsNotUsed) {
   ASSERT_TRUE(store(path_));
   for (const mode_t mode : {0777u, 0770u, 0702u}) {
     ASSERT_EQ(::chmod(path_.c_str(), mode), 0);
@@ -70,7 +70,7 @@ TEST_F(OwnFolder, WhatOthersCanWriteIsNotUsed) {
   EXPECT_FALSE(finds(path_)) << "so it is with files";
 }
 
-TEST_F(OwnFolder, WhatBelongsToSomebodyElseIsNotUsed) {
+TEST_F(OwnFolder, AFolderOfAnotherUserIsNotUsed) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
   ASSERT_TRUE(store(path_));
   ASSERT_EQ(::chown((path_ / "kind-1.bin").c_str(), 12345, 12345), 0);
@@ -79,7 +79,7 @@ TEST_F(OwnFolder, WhatBelongsToSomebodyElseIsNotUsed) {
   ASSERT_EQ(::chown(path_.c_str(), 12345, 12345), 0);
   EXPECT_FALSE(finds(path_));
   EXPECT_FALSE(store(path_));
-  EXPECT_NE(Folder(path_).problem().find("somebody else"), std::string::npos);
+  EXPECT_NE(Folder(path_).problem().find("another user"), std::string::npos);
 }
 
 TEST_F(OwnFolder, LinksInItAreNotFollowed) {
@@ -94,7 +94,7 @@ TEST_F(OwnFolder, LinksInItAreNotFollowed) {
   EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(file)));
 }
 
-TEST_F(OwnFolder, KnowsWhatItLiesIn) {
+TEST_F(OwnFolder, DetectsOverlapWithAnotherFolder) {
   const Folder folder(path_);
   for (const bool is_there : {false, true}) {
     if (is_there) {
@@ -109,7 +109,7 @@ TEST_F(OwnFolder, KnowsWhatItLiesIn) {
   EXPECT_TRUE(folder.overlaps(path_));
   fs::create_directories(path_ / "root");
   EXPECT_TRUE(folder.overlaps(path_ / "root"));
-  // Names are not what counts.
+  // Not by name.
   fs::create_directory_symlink(outer_, outer_ / "link");
   EXPECT_TRUE(folder.overlaps(outer_ / "link"));
   EXPECT_TRUE(Folder(outer_ / "link" / "cache" / "kvrm").overlaps(outer_ / "cache"));

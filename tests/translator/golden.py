@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What becomes of a few regions, compared with golden/*, so that an optimisation that is lost shows in review.
+"""Compares the code of a few regions with golden/*, so that a lost optimization shows in review.
 
     golden.py REGION_TEXT            compares
     golden.py REGION_TEXT --update   writes
@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
-# Bitwise CRC-32 of a byte, as gcc -O2 makes it: eight rounds of five instructions.
+# Bitwise CRC-32 of a byte, as gcc -O2 compiles it: eight iterations of five instructions.
 CRC = "394000a0 52800101 4a000063 93400060 71000421 0a040000 4a430403 54ffff81 910004a5 eb0200bf 54fffec1"
 SUM = "b8404423 8b030000 f1000442 54ffffa1"  # of the words of an array
 COPY = "f8408423 f8008403 f1000442 54ffffa1"  # of words
@@ -20,7 +20,7 @@ FRAME = "a9be7bfd 910003fd f9000bf3 aa0003f3 f9400bf3 a8c27bfd d65f03c0"  # a fu
 CHAIN = "a9400063 ca000020 91000421 8b000042 eb04003f 54ffff61"  # a walk along a list
 DOTS = "fc408420 fc408441 1f400443 f1000484 54ffff81"  # multiplies and adds of doubles
 FIELD = "93452c20 8b000021 f1000442 54ffffa1"  # a signed field of a register, which are two shifts in PTX
-STRAIGHT = "f9400023 9b037c42 f9400423 9b037c42 f9400823 9b037c42 d65f03c0"  # products, each made of the one before
+STRAIGHT = "f9400023 9b037c42 f9400423 9b037c42 f9400823 9b037c42 d65f03c0"  # products, each of the one before
 SIGNED = "382168b3 8b030021 6b01001f 54ffffac"  # a loop that ends with a signed compare
 # A product of matrices: an inner loop with four guest registers and a compare of its own, and the one around it.
 NEST = "aa0803e2 d14090a0 52800001 b9400003 910c0000 b8404444 1b030481 eb05001f 54ffff61 91001005 b80044c1 eb0700bf 54fffe81"

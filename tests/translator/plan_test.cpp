@@ -30,10 +30,10 @@ Plan plan_of(
   return make_plan(kCode, view, limits);
 }
 
-// With heads at these words, and no code twice.
-Plan plan_once(const Words& words, const std::vector<u32>& heads, u32 most_words = 256) {
+// With entries at these words, and no code twice.
+Plan plan_once(const Words& words, const std::vector<u32>& entries, u32 most_words = 256) {
   std::vector<u64> addresses;
-  for (const u32 head : heads) addresses.push_back(kCode + head * 4);
+  for (const u32 entry : entries) addresses.push_back(kCode + entry * 4);
   const Plan plan = make_plan(addresses, view_of(words), {.words = most_words, .once = true});
   std::set<u64> seen;
   for (const PlanBlock& block : plan.blocks) {
@@ -44,9 +44,9 @@ Plan plan_once(const Words& words, const std::vector<u32>& heads, u32 most_words
     }
   }
   EXPECT_EQ(seen.size(), plan.words);
-  for (u32 i = 0; i < plan.ways_in.size(); ++i) {
-    EXPECT_EQ(plan.blocks[plan.ways_in[i]].address, addresses[i]);
-    EXPECT_TRUE(plan.blocks[plan.ways_in[i]].is_loop_head);
+  for (u32 i = 0; i < plan.entry_points.size(); ++i) {
+    EXPECT_EQ(plan.blocks[plan.entry_points[i]].address, addresses[i]);
+    EXPECT_TRUE(plan.blocks[plan.entry_points[i]].is_loop_header);
   }
   return plan;
 }
@@ -67,7 +67,7 @@ std::set<u64> targets(const PlanBlock& block) {
 constexpr u32 bl(int words) { return 0x94000000 | (static_cast<u32>(words) & 0x3ffffff); }
 
 TEST(PlanWithoutRepetition, ALoopInsideABlockIsSplitOff) {
-  // The loop, 2 to 4, is found when what leads into it is a block already; and so is the one around it.
+  // The loop, 2 to 4, is found when the code before it is in a block already; so is the loop around it.
   const Plan plan =
       plan_once({kNop, kNop, kNop, subs_imm(1, 1, 1), b_ne(-2), subs_imm(2, 2, 1), b_ne(-5), hlt(0)}, {0});
   EXPECT_EQ(plan.words, 7u);
@@ -75,7 +75,7 @@ TEST(PlanWithoutRepetition, ALoopInsideABlockIsSplitOff) {
   EXPECT_EQ(targets(block_at(plan, 1)), std::set<u64>{2});
   EXPECT_EQ(targets(block_at(plan, 2)), (std::set<u64>{2, 5}));
   EXPECT_EQ(targets(block_at(plan, 5)), std::set<u64>{1});
-  EXPECT_TRUE(block_at(plan, 2).is_loop_head);
+  EXPECT_TRUE(block_at(plan, 2).is_loop_header);
 }
 
 TEST(PlanWithoutRepetition, ABlockMayBeSplitOften) {
@@ -86,17 +86,17 @@ TEST(PlanWithoutRepetition, ABlockMayBeSplitOften) {
   EXPECT_EQ(targets(block_at(plan, 2)), (std::set<u64>{2, 4})) << "the branch went with the last part";
 }
 
-TEST(PlanWithoutRepetition, AFunctionReturnsToWhoeverCalledIt) {
+TEST(PlanWithoutRepetition, AFunctionReturnsToAllItsCallers) {
   // 0: bl 4; 1: bl 4; 2: hlt; 4: nop; 5: ret
   const Plan plan = plan_once({bl(4), bl(3), hlt(0), hlt(0), kNop, kRet}, {0});
   EXPECT_EQ(plan.words, 4u);
   EXPECT_EQ(targets(block_at(plan, 0)), std::set<u64>{4});
   EXPECT_EQ(targets(block_at(plan, 1)), std::set<u64>{4});
-  EXPECT_EQ(targets(block_at(plan, 4)), std::set<u64>{1}) << "what is behind the second call is the interpreter's";
-  EXPECT_TRUE(block_at(plan, 4).may_go_elsewhere);
+  EXPECT_EQ(targets(block_at(plan, 4)), std::set<u64>{1}) << "the code after the second call is left out";
+  EXPECT_TRUE(block_at(plan, 4).has_indirect_branch);
 }
 
-TEST(PlanWithoutRepetition, FunctionsThatCallFunctionsAndThemselves) {
+TEST(PlanWithoutRepetition, FunctionsMayCallThemselvesAndOthers) {
   // 0: bl 3; 1: nop; 2: b 0; 3: bl 7; 4: b.ne 6; 5: bl 3; 6: ret; 7: ret
   const Plan plan = plan_once({bl(3), kNop, b(-2), bl(4), b_ne(2), bl(-2), kRet, kRet}, {0});
   EXPECT_EQ(plan.words, 8u);
@@ -104,26 +104,26 @@ TEST(PlanWithoutRepetition, FunctionsThatCallFunctionsAndThemselves) {
   EXPECT_EQ(targets(block_at(plan, 7)), std::set<u64>{4}) << "to who calls 7";
 }
 
-TEST(PlanWithoutRepetition, NothingIsBehindACallFromWhichNobodyReturns) {
+TEST(PlanWithoutRepetition, NoCodeFollowsACallThatNeverReturns) {
   // 0: bl 4; 1: nop; 2: nop; 3: hlt; 4: nop; 5: br x17
   const Plan plan = plan_once({bl(4), kNop, kNop, hlt(0), kNop, 0xd61f0220}, {0});
   EXPECT_EQ(plan.words, 3u);
   EXPECT_EQ(plan.until(), kCode + 6 * 4);
   const Plan known = plan_once({bl(4), kNop, kNop, hlt(0), kNop, 0xd61f0220}, {0, 1});
-  EXPECT_EQ(known.words, 5u) << "unless somebody begins there";
+  EXPECT_EQ(known.words, 5u) << "unless an entry is there";
 }
 
-TEST(PlanWithoutRepetition, SeveralWaysIn) {
+TEST(PlanWithoutRepetition, ARegionMayHaveSeveralEntryPoints) {
   const Words words{kNop, kNop, subs_imm(1, 1, 1), b_ne(-3), hlt(0), kNop, hlt(0)};
   const Plan plan = plan_once(words, {0, 2, 5});
   EXPECT_EQ(plan.words, 5u);
-  EXPECT_EQ(plan.ways_in.size(), 3u);
+  EXPECT_EQ(plan.entry_points.size(), 3u);
   EXPECT_EQ(targets(block_at(plan, 0)), std::set<u64>{2});
   EXPECT_EQ(targets(block_at(plan, 2)), std::set<u64>{0});
   EXPECT_TRUE(plan_once(words, {0, 4}).blocks.empty()) << "nothing can be translated there";
 }
 
-TEST(PlanWithoutRepetition, RandomCode) {
+TEST(PlanWithoutRepetition, RandomCodeKeepsTheInvariants) {
   u64 random = 1;
   const auto next = [&](u32 below) {
     return u32((random = random * 6364136223846793005u + 1442695040888963407u) >> 33) % below;
@@ -136,49 +136,49 @@ TEST(PlanWithoutRepetition, RandomCode) {
       const Words kinds{kNop, kNop, kNop, b_ne(distance), b(distance), bl(distance), kRet, hlt(0)};
       words.push_back(kinds[next(8)]);
     }
-    const std::vector<u32> heads{next(size), next(size)};
-    const Plan plan = plan_once(words, heads[0] == heads[1] ? std::vector<u32>{heads[0]} : heads, 4 + next(60));
+    const std::vector<u32> entries{next(size), next(size)};
+    const Plan plan = plan_once(words, entries[0] == entries[1] ? std::vector<u32>{entries[0]} : entries, 4 + next(60));
     for (const PlanBlock& block : plan.blocks) {
       for (const PlanBlock::Edge& edge : block.edges) {
         if (edge.block) EXPECT_EQ(plan.blocks[*edge.block].address, edge.target);
       }
-      if (!block.may_go_elsewhere) EXPECT_LE(block.edges.size(), 2u);
-      if (!block.words.empty() && !block.may_go_elsewhere) EXPECT_GE(block.edges.size(), 1u);
+      if (!block.has_indirect_branch) EXPECT_LE(block.edges.size(), 2u);
+      if (!block.words.empty() && !block.has_indirect_branch) EXPECT_GE(block.edges.size(), 1u);
     }
   }
 }
 
-TEST(PlanOfARegion, ALoopGoesBackToItself) {
+TEST(PlanOfARegion, ALoopLeadsBackToItself) {
   const Plan plan = plan_of({add_imm(0, 0, 1), subs_imm(1, 1, 1), b_ne(-2), hlt(0)});
   ASSERT_EQ(plan.blocks.size(), 1u);
   EXPECT_EQ(plan.words, 3u);
   ASSERT_EQ(plan.blocks[0].edges.size(), 2u);
-  EXPECT_EQ(plan.blocks[0].edges[0].target, kCode + 12);  // HLT is the interpreter's
+  EXPECT_EQ(plan.blocks[0].edges[0].target, kCode + 12);  // the interpreter runs HLT
   EXPECT_FALSE(plan.blocks[0].edges[0].block);
   EXPECT_EQ(plan.blocks[0].edges[1].block, 0u);
-  EXPECT_TRUE(plan.blocks[0].is_loop_head);
+  EXPECT_TRUE(plan.blocks[0].is_loop_header);
 }
 
-TEST(PlanOfARegion, TrapsAreTheInterpreters) {
+TEST(PlanOfARegion, TrapsAndTheClockAreLeftOut) {
   EXPECT_TRUE(plan_of({svc(0)}).blocks.empty());
   EXPECT_TRUE(plan_of({0}).blocks.empty());
   EXPECT_TRUE(plan_of({0xd53be040}).blocks.empty());  // mrs x0, cntvct_el0: the clock
   EXPECT_FALSE(plan_of({0xd53bd040}).blocks.empty());  // mrs x0, tpidr_el0
 }
 
-TEST(PlanOfARegion, CallsAreFollowedAndComeBack) {
+TEST(PlanOfARegion, CallsAreFollowedAndReturn) {
   // bl +3; add; hlt; ret
   const Plan plan = plan_of({0x94000003, add_imm(0, 0, 1), hlt(0), kRet});
   ASSERT_EQ(plan.blocks.size(), 3u);
   const PlanBlock& callee = plan.blocks[1];
   EXPECT_EQ(callee.address, kCode + 12);
-  EXPECT_TRUE(callee.may_go_elsewhere);
+  EXPECT_TRUE(callee.has_indirect_branch);
   ASSERT_EQ(callee.edges.size(), 1u);
   EXPECT_EQ(callee.edges[0].target, kCode + 4);
   EXPECT_TRUE(callee.edges[0].block);
 }
 
-TEST(PlanOfARegion, LimitsHold) {
+TEST(PlanOfARegion, PlansStayWithinTheirLimits) {
   Words words(5000, kNop);
   EXPECT_EQ(plan_of(words, {4, 100, 1}).words, 100u);
   // A chain of branches to the next word but one.
@@ -196,15 +196,15 @@ TEST(PlanOfARegion, CodeThatNeverRanIsLeftOut) {
   EXPECT_FALSE(plan.blocks[0].edges[1].block);
 }
 
-TEST(PlanOfARegion, EveryLoopHasAHead) {
+TEST(PlanOfARegion, EveryLoopHasAHeader) {
   // A loop inside a loop.
   const Plan plan = plan_of({kNop, subs_imm(1, 1, 1), b_ne(-1), subs_imm(2, 2, 1), b_ne(-4), hlt(0)});
   ASSERT_GT(plan.blocks.size(), 1u);
-  // Without its heads there is no way round.
+  // Without the headers the plan has no cycle.
   std::function<unsigned(u32)> longest = [&](u32 block) -> unsigned {
     unsigned most = 0;
     for (const auto& edge : plan.blocks[block].edges) {
-      if (edge.block && !plan.blocks[*edge.block].is_loop_head) most = std::max(most, longest(*edge.block));
+      if (edge.block && !plan.blocks[*edge.block].is_loop_header) most = std::max(most, longest(*edge.block));
     }
     return most + 1;
   };

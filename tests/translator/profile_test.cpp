@@ -1,5 +1,5 @@
 // What traces say about code.
-#include "translator/profile.h"
+#include "translator/host/profile.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ std::vector<u64> entries(Profile& profile, u64 least = 0) {
   return found;
 }
 
-TEST(Profile, RegionsBeginWhereControlComesFromAfar) {
+TEST(Profile, CallAndLoopTargetsAreCandidates) {
   Profile profile;
   profile.add(kLoop, 100);
   profile.add(Steps{{0x1000, 0x1010, Flow::kConditional}}, 1000);
@@ -35,7 +35,7 @@ TEST(Profile, RegionsBeginWhereControlComesFromAfar) {
   EXPECT_EQ(entries(profile), (std::vector<u64>{0x1010})) << "unless control comes there out of a region";
 }
 
-TEST(Profile, MostOftenReachedFirst) {
+TEST(Profile, TheMostFrequentCandidateComesFirst) {
   Profile profile;
   profile.add(kLoop, 100);
   profile.add(Steps{{0x3000, 0x2000, Flow::kCall}}, 100);
@@ -46,7 +46,7 @@ TEST(Profile, MostOftenReachedFirst) {
   EXPECT_EQ(entries(profile, 150), (std::vector<u64>{0x2000}));
 }
 
-TEST(Profile, WhatWasSetAsideComesBackWhenItHasRunMore) {
+TEST(Profile, ACandidateSetAsideReturnsWhenItHasRunMore) {
   Profile profile;
   profile.add(kLoop, 100);
   profile.set_aside(0x2000);
@@ -57,8 +57,8 @@ TEST(Profile, WhatWasSetAsideComesBackWhenItHasRunMore) {
   EXPECT_EQ(entries(profile).size(), 3u);
 }
 
-// The region was never put in place, or its code has changed.
-TEST(Profile, WhatIsSettledAndStillInterpretedIsACandidate) {
+// The region was never installed, or its code has changed.
+TEST(Profile, SettledCodeThatIsStillInterpretedIsACandidate) {
   Profile profile;
   profile.add(kLoop, 100);
   profile.settle(0x2000, std::vector<u64>{0x2000});
@@ -69,7 +69,8 @@ TEST(Profile, WhatIsSettledAndStillInterpretedIsACandidate) {
   ASSERT_EQ(entries(profile).size(), 3u);
   profile.add(kLoop, 100);
   const auto again = profile.candidates(8, 0);
-  EXPECT_TRUE(std::ranges::any_of(again, [](const auto& head) { return head.pc == 0x2000 && head.settled; }));
+  EXPECT_TRUE(
+      std::ranges::any_of(again, [](const auto& candidate) { return candidate.pc == 0x2000 && candidate.settled; }));
   profile.settle(0x2000, {});
   Steps into = kLoop;
   into[1].enters_region = true;
@@ -85,7 +86,7 @@ TEST(Profile, ARegionPaysForItsWordsOnce) {
   EXPECT_EQ(entries(profile), (std::vector<u64>{0x1008, 0x2000}));
   EXPECT_EQ(profile.unpaid(0x1004), 0u);
   EXPECT_EQ(profile.unpaid(0x2000), 100u);
-  profile.add(kLoop, 10);  // from elsewhere, where the region is not
+  profile.add(kLoop, 10);  // reached without the region
   EXPECT_EQ(profile.unpaid(0x1004), 10u);
   profile.reopen(0x1000);
   profile.add(kLoop, 10);
@@ -128,7 +129,7 @@ TEST(Profile, SurvivesTheDisk) {
   EXPECT_FALSE(none.read(cut));
 }
 
-TEST(Profile, WhatRanLeastGoesWhenThereIsTooMuch) {
+TEST(Profile, TheLeastFrequentAreDroppedBeyondTheLimit) {
   Profile profile;
   profile.add(kLoop, 1000);
   for (u64 round = 0; round < 40; ++round) {

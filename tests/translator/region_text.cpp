@@ -1,5 +1,5 @@
-// Prints what the translator makes of a few words, or how long it takes:
-// region_text ir|asm|x86|time|ptx|ptx-alone|ptx-time HEAD WORD...   (numbers in hexadecimal)
+// Prints the translation of a few words, or how long it takes:
+// region_text ir|asm|x86|time|ptx|ptx-alone|ptx-time ENTRY_PC WORD...   (numbers in hexadecimal)
 // asm is for this processor, x86 for one that is the same everywhere.
 #include <cstdio>
 #include <cstdlib>
@@ -7,26 +7,26 @@
 #include <string>
 #include <string_view>
 
-#include "translator/gpu_compiler.h"
-#include "translator/host_compiler.h"
+#include "translator/gpu/compiler.h"
+#include "translator/host/compiler.h"
 
 int main(int count, char** arguments) {
   using namespace kvrm;
   if (count < 4) {
-    std::fprintf(stderr, "region_text: ir|asm|x86|time|ptx|ptx-alone|ptx-time HEAD WORD...\n");
+    std::fprintf(stderr, "region_text: ir|asm|x86|time|ptx|ptx-alone|ptx-time ENTRY_PC WORD...\n");
     return 2;
   }
   const std::string_view what = arguments[1];
-  const u64 head = std::strtoull(arguments[2], nullptr, 16);
+  const u64 entry_pc = std::strtoull(arguments[2], nullptr, 16);
   std::vector<u32> words;
   for (int i = 3; i < count; ++i) words.push_back(static_cast<u32>(std::strtoul(arguments[i], nullptr, 16)));
   translator::CodeView view;
   view.word = [&](u64 address) -> std::optional<u32> {
-    const u64 index = (address - head) / 4;
+    const u64 index = (address - entry_pc) / 4;
     return index < words.size() ? std::optional(words[index]) : std::nullopt;
   };
   view.follow = [](const auto&) { return true; };
-  const translator::Plan plan = translator::make_plan(head, view, {.once = what.starts_with("ptx")});
+  const translator::Plan plan = translator::make_plan(entry_pc, view, {.once = what.starts_with("ptx")});
   if (plan.blocks.empty()) {
     std::fprintf(stderr, "region_text: nothing there can be translated\n");
     return 1;
@@ -39,7 +39,7 @@ int main(int count, char** arguments) {
       return 1;
     }
     for (int round = 0; what == "ptx-time" && round < 5; ++round) {
-      const translator::GpuRegion region{plan, "region_" + std::to_string(round)};  // each is made once
+      const translator::GpuRegion region{plan, "region_" + std::to_string(round)};  // the compiler caches by name
       const std::clock_t begin = std::clock();
       const auto code = compiler->compile({&region, 1}, {.alone = true});
       std::printf("%zu blocks, %u words: %.2f ms, %zu bytes\n", plan.blocks.size(), plan.words,

@@ -1,11 +1,11 @@
-// Writes PTX with a region for every row that regions may hold: rows_ptx OUT [alone|common]. Fails if a row has none.
+// Writes PTX with a region for every row that regions may hold: rows_ptx OUT [alone|shared]. Fails if a row has none.
 #include <cstdio>
 #include <fstream>
 #include <random>
 #include <string_view>
 
 #include "isa/a64_names.h"
-#include "translator/gpu_compiler.h"
+#include "translator/gpu/compiler.h"
 
 namespace {
 
@@ -26,7 +26,7 @@ u32 word_of(isa::Row row) {
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::fprintf(stderr, "rows_ptx: OUT [alone|common]\n");
+    std::fprintf(stderr, "rows_ptx: OUT [alone|shares_memory]\n");
     return 2;
   }
   std::string error;
@@ -50,7 +50,8 @@ int main(int count, char** arguments) {
     }
   }
   const std::string_view kind = count > 2 ? arguments[2] : "";
-  const translator::GpuCode code = compiler->compile(regions, {.alone = kind == "alone", .common = kind == "common"});
+  const translator::GpuCode code =
+      compiler->compile(regions, {.alone = kind == "alone", .shares_memory = kind == "shared"});
   u32 failed = code.ptx.empty() ? 1 : 0;
   for (std::size_t i = 0; i < code.made.size(); ++i) {
     if (code.made[i]) continue;

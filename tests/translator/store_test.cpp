@@ -1,10 +1,10 @@
-// Regions on disk: what is damaged, cut off or foreign is as if it were not there, and the folder stays small.
+// Regions on disk: a damaged, truncated or foreign file counts as missing, and the folder stays small.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "../machine/damaged_file.h"
-#include "translator/region_store.h"
+#include "translator/host/region_store.h"
 
 namespace kvrm::translator {
 namespace {
@@ -19,23 +19,24 @@ class Store : public testing::Test {
   }
   ~Store() override { fs::remove_all(folder_); }
 
-  static StoredRegion region(u64 head, char fill = 'x') {
+  static StoredRegion region(u64 entry_pc, char fill = 'x') {
     Source source;
-    source.head = head;
-    source.hash = head * 3;
-    source.spans = {{head, {1, 2, 3}}, {head + 64, {4}}};
+    source.entry_pc = entry_pc;
+    source.hash = entry_pc * 3;
+    source.spans = {{entry_pc, {1, 2, 3}}, {entry_pc + 64, {4}}};
     return {source, 4, std::vector<char>(100, fill)};
   }
   RegionStore store(const std::string& key = "key") const { return {cache::Folder(folder_), key}; }
-  static bool holds(RegionStore& store, u64 head) {
+  static bool holds(RegionStore& store, u64 entry_pc) {
     store.open(7);
-    const StoredRegion* found = store.find(head, [](const Source&) { return true; });
-    return found && found->source == region(head).source && found->object == region(head).object && found->words == 4;
+    const StoredRegion* found = store.find(entry_pc, [](const Source&) { return true; });
+    return found && found->source == region(entry_pc).source && found->object == region(entry_pc).object &&
+           found->words == 4;
   }
-  void keep(u64 head) const {
+  void keep(u64 entry_pc) const {
     RegionStore one = store();
     one.open(7);
-    one.add(7, region(head));
+    one.add(7, region(entry_pc));
     one.save();
   }
   fs::path file() const { return folder_ / store().name_of(7); }
@@ -43,9 +44,9 @@ class Store : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(Store, KeepsRegions) {
+TEST_F(Store, RegionsSurvive) {
   keep(0x1000);
-  keep(0x2000);  // and what was there before
+  keep(0x2000);  // beside what the file holds
   RegionStore again = store();
   EXPECT_TRUE(holds(again, 0x1000));
   EXPECT_TRUE(holds(again, 0x2000));
@@ -53,7 +54,7 @@ TEST_F(Store, KeepsRegions) {
   EXPECT_EQ(again.find(0x1000, [](const Source&) { return false; }), nullptr);
 }
 
-TEST_F(Store, KeepsProfiles) {
+TEST_F(Store, ProfilesSurvive) {
   Profile profile;
   profile.add(std::vector<TraceStep>{{0x1000, 0x1004}, {0x1004, 0x1000, isa::Flow::kConditional}}, 500);
   profile.end_run(1, 0);
@@ -90,7 +91,7 @@ TEST_F(Store, AnotherKeyIsAnotherStore) {
   EXPECT_FALSE(holds(foreign, 0x1000));
 }
 
-TEST_F(Store, DamageIsSeenAndRepaired) {
+TEST_F(Store, DamageIsDetectedAndRepaired) {
   keep(0x1000);
   const auto size = fs::file_size(file());
   for (const std::uintmax_t at : {std::uintmax_t{0}, std::uintmax_t{9}, std::uintmax_t{20}, size / 2, size - 1}) {
@@ -103,7 +104,7 @@ TEST_F(Store, DamageIsSeenAndRepaired) {
   }
 }
 
-TEST_F(Store, ACutFileIsSeenAndRepaired) {
+TEST_F(Store, ATruncatedFileIsDetectedAndRepaired) {
   for (const double share : {0.0, 0.1, 0.5, 0.99}) {
     keep(0x1000);
     fs::resize_file(file(), static_cast<std::uintmax_t>(static_cast<double>(fs::file_size(file())) * share));
@@ -112,14 +113,14 @@ TEST_F(Store, ACutFileIsSeenAndRepaired) {
   }
 }
 
-TEST_F(Store, SomethingElseInTheWayIsNoError) {
+TEST_F(Store, AForeignFileIsNoError) {
   fs::create_directories(file());
   keep(0x1000);
   RegionStore again = store();
   EXPECT_FALSE(holds(again, 0x1000));
 }
 
-TEST_F(Store, OldProgramsGo) {
+TEST_F(Store, OldProgramsAreRemoved) {
   for (u64 program = 0; program < 300; ++program) {
     RegionStore one = store();
     one.open(program);

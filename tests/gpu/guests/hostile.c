@@ -31,7 +31,7 @@ static void catch_all(void) {
 static void words(long count) {
   enum { kWords = 256 };
   uint32_t* code = mmap(NULL, kWords * 4, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  for (volatile long turn = 0; turn < count; turn++) {
+  for (volatile long round = 0; round < count; round++) {
     for (int i = 0; i < kWords; i++) {
       do code[i] = (uint32_t)next();
       while ((code[i] & 0xffe0001f) == 0xd4000001);
@@ -46,7 +46,7 @@ static void words(long count) {
 static void pointers(long count) {
   catch_all();
   volatile long faults = 0;
-  for (volatile long turn = 0; turn < count; turn++) {
+  for (volatile long round = 0; round < count; round++) {
     uint64_t address = next() >> next() % 64;
     if (sigsetjmp(back, 1)) {
       faults++;
@@ -54,7 +54,7 @@ static void pointers(long count) {
     }
     if (address - 0x10000 < 0x1000000) continue;  // perhaps our own image
     volatile uint64_t* there = (volatile uint64_t*)address;
-    if (turn & 1)
+    if (round & 1)
       *there = address;
     else
       state += *there;
@@ -74,9 +74,9 @@ static int deeper(volatile char* above) {
 
 static void calls(long count) {
   uint64_t sum = 0;
-  for (long turn = 0; turn < count; turn++) {
+  for (long round = 0; round < count; round++) {
     uint64_t a = next();
-    switch (turn % 8) {
+    switch (round % 8) {
       case 0: sum += (uint64_t)syscall(SYS_getpid) != 0; break;
       case 1: sum += (uint64_t)syscall(SYS_write, 1, (void*)(a | 1ull << 60), a % 100); break;
       case 2: sum += (uint64_t)syscall(400 + a % 1000, a, a, a); break;
@@ -84,7 +84,7 @@ static void calls(long count) {
       case 4: sum += (uint64_t)syscall(SYS_brk, 0) != 0; break;
       case 5: sum += (uint64_t)syscall(SYS_mprotect, a, a, a); break;
       case 6: sum += (uint64_t)syscall(SYS_madvise, a & ~4095ull, a & 0xffff, 4); break;
-      default: sum += (uint64_t)syscall(SYS_openat, -100, turn % 64 == 7 ? (void*)"/nothing/there" : (void*)a, 0); break;
+      default: sum += (uint64_t)syscall(SYS_openat, -100, round % 64 == 7 ? (void*)"/nothing/there" : (void*)a, 0); break;
     }
   }
   printf("%llx\n", (unsigned long long)sum);
@@ -103,8 +103,8 @@ static void hog(void) {
 static void flood(long count) {
   static char line[1000];
   memset(line, 'x', sizeof line);
-  for (long turn = 0; turn < count; turn++) {
-    if (write(1 + (turn & 1), line, sizeof line) < 0) exit(8);
+  for (long round = 0; round < count; round++) {
+    if (write(1 + (round & 1), line, sizeof line) < 0) exit(8);
   }
 }
 

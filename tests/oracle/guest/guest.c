@@ -1,6 +1,6 @@
 /* Runs a batch of cases under QEMU: guest INPUT OUTPUT.
  *
- * Every case ends in a signal, if only at the BRK behind its last word. The handler stores the interrupted
+ * Every case ends in a signal, if only at the BRK after its last word. The handler stores the interrupted
  * context as the result of the case, mends the data memory, writes the next case into the context and
  * returns into it: one signal a case, and nothing of the harness runs between the input and the result.
  * No library: a case owns every register, TPIDR_EL0 included. */
@@ -61,7 +61,7 @@ static uint64_t next_;           /* the case to start next */
 static int running_;             /* a case has been started */
 static int draining_;            /* all cases are done, but QEMU may still die of the last one (qemu.cpp) */
 static uint32_t left_in_group_;  /* cases of the group still to start */
-static uint32_t words_in_place_; /* words of a group now in the code page */
+static uint32_t words_written_; /* words of a group now in the code page */
 static uint8_t stack_[1 << 16] __attribute__((aligned(16), used));
 static uint8_t signal_stack_[1 << 16] __attribute__((aligned(16)));
 
@@ -160,13 +160,13 @@ static void store_result(int signal, const uint8_t* info, struct Context* contex
   output_->finished = next_;
 }
 
-static void place_words(const struct OracleGroup* group) {
+static void write_words(const struct OracleGroup* group) {
   uint32_t* code = (uint32_t*)ORACLE_CODE_ENTRY;
   const uint32_t first = (ORACLE_CODE_ENTRY - ORACLE_CODE_BASE) / 4;
   uint32_t i = 0;
   for (; i < group->word_count; ++i) code[i] = group->words[i];
-  for (; i < words_in_place_; ++i) code[i] = ORACLE_FILLER(first + i);
-  words_in_place_ = group->word_count;
+  for (; i < words_written_; ++i) code[i] = ORACLE_FILLER(first + i);
+  words_written_ = group->word_count;
 }
 
 static void start_case(struct Context* context) {
@@ -178,7 +178,7 @@ static void start_case(struct Context* context) {
   while (left_in_group_ == 0) {
     ++group_;
     left_in_group_ = group_->case_count;
-    if (left_in_group_) place_words(group_);
+    if (left_in_group_) write_words(group_);
   }
   --left_in_group_;
   const struct OracleState* state = &states_[next_++];
@@ -263,7 +263,7 @@ void run(const uint64_t* arguments) {
   states_ = (const struct OracleState*)((const uint8_t*)input_ + input_->states_offset);
   skip_finished(output_->finished);
   make_world();
-  if (left_in_group_) place_words(group_);
+  if (left_in_group_) write_words(group_);
   take_signals();
   /* QEMU puts the first stack at 2^38, an address that edge values reach: a case must find nothing there. */
   const uint64_t stack = (uint64_t)arguments & ~0x3fffffffull;

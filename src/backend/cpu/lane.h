@@ -1,0 +1,47 @@
+// One lane of the CPU device: its state, its memory and the engine that runs it on the calling thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/cpu.h"
+#include "interpreter/interpreter.h"
+#include "memory/address_space.h"
+#include "translator/host/lane_regions.h"
+
+namespace kvrm::backend::cpu {
+
+class Lane {
+ public:
+  // Several lanes may share the space. Without a translator the interpreter runs everything.
+  Lane(std::shared_ptr<memory::AddressSpace> space, const interpreter::Dispatch& dispatch,
+       std::shared_ptr<translator::Translator> translator = nullptr)
+      : space_(std::move(space)), interpreter_(*space_, dispatch_here(dispatch)) {
+    if (translator) regions_.emplace(std::move(translator), *space_, interpreter_);
+  }
+
+  Cpu& cpu() { return *cpu_; }
+  const Cpu& cpu() const { return *cpu_; }
+  std::shared_ptr<Cpu> shared_cpu() { return cpu_; }
+  memory::AddressSpace& space() { return *space_; }
+  const memory::AddressSpace& space() const { return *space_; }
+  interpreter::Interpreter& engine() { return interpreter_; }
+  const interpreter::Interpreter& engine() const { return interpreter_; }
+  const dispatch::Counts& dispatched() const { return dispatched_; }
+
+ private:
+  interpreter::Dispatch dispatch_here(interpreter::Dispatch dispatch) {
+    dispatch.router.counts = &dispatched_;
+    return dispatch;
+  }
+
+  std::shared_ptr<Cpu> cpu_ = std::make_shared<Cpu>();  // views of the registers may outlive the lane
+  dispatch::Counts dispatched_{};
+  std::shared_ptr<memory::AddressSpace> space_;
+  interpreter::Interpreter interpreter_;
+  std::optional<translator::LaneRegions> regions_;
+};
+
+}  // namespace kvrm::backend::cpu

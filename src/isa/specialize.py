@@ -1,0 +1,160 @@
+"""Reads specialize.inc and writes the two lists of handlers that follow from it, for the CPU and for the GPU.
+
+generate.py calls it with the rows of a64.inc. A dimension splits a row's handlers by the value that some operands have.
+"""
+
+import collections
+import itertools
+import re
+
+from routing import TableError
+
+DIMENSION = re.compile(r'^KVRM_DIMENSION\(\s*(\w+),\s*"([^"]*)",\s*"([^"]*)",\s*"([^"]*)",\s*"([^"]*)"\)\s*$')
+HOT = re.compile(r'^KVRM_HOT\(\s*(\w+),\s*"([^"]*)",\s*"([^"]*)"\)\s*$')
+
+
+class Dimension:
+    def __init__(self, name, rows, values, choice, promise):
+        self.name, self.rows, self.choice, self.promise = name, rows, choice, promise
+        self.values = values.split()
+        self.fields = set(re.findall(r"\bop\.(\w+)", choice + " " + promise))
+
+    def splits(self, row):
+        """Whether the CPU has handlers of this row by the dimension."""
+        if not self.rows:
+            return False
+        names = collections.defaultdict(bool, {name: True for name in row.fields})
+        names.update(name=row.name, group=row.group)
+        return bool(eval(self.rows, {}, names))
+
+    @property
+    def type(self):
+        return "".join(part.capitalize() for part in self.name.split("_"))
+
+
+class Hot:
+    """A row that the GPU runs inline: digits is a list of (dimension, value or None for all values)."""
+
+    def __init__(self, row, digits, frequent):
+        self.row, self.digits = row, digits
+        # The first dimension is the least significant digit of a handler's number.
+        self.handlers = [tuple(reversed(h)) for h in itertools.product(*(map(cases, reversed(digits))))]
+        names = [self.suffix(handler) for handler in self.handlers]
+        self.frequent = names if frequent == "all" else ["_" + name for name in frequent.split()]
+        unknown = set(self.frequent) - set(names)
+        if unknown:
+            raise TableError(f"{row.name} has no handler {', '.join(sorted(unknown))}")
+
+    def suffix(self, handler):
+        return "".join(f"_{d.values[v]}" for (d, _), v in zip(self.digits, handler, strict=True) if v is not None)
+
+    def promise(self, handler):
+        return " ".join(
+            re.sub(r"\bvalue\b", str(v), d.promise) for (d, _), v in zip(self.digits, handler, strict=True) if v is not None
+        )
+
+    def choice(self):
+        """The number of the handler for `op`, counted from the row's first one."""
+        terms, scale = [], 1
+        for dimension, value in self.digits:
+            term = f"({dimension.choice})" if value is None else f"(({dimension.choice}) == {value})"
+            terms.append(f"{scale}u * {term}")
+            scale *= len(cases((dimension, value)))
+        return " + ".join(terms) or "0u"
+
+
+def cases(digit):
+    """The values with a handler each; None stands for the rest."""
+    dimension, value = digit
+    return list(range(len(dimension.values))) if value is None else [None, value]
+
+
+def read(path, rows):
+    """The dimensions and the hot rows of the file."""
+    rows = {row.name: row for row in rows}
+    dimensions, hot = {}, {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("//"):
+            continue
+        try:
+            if match := DIMENSION.match(line):
+                if match[1] in dimensions:
+                    raise TableError(f"dimension {match[1]} is there twice")
+                dimensions[match[1]] = Dimension(*match.groups())
+            elif match := HOT.match(line):
+                if match[1] in hot:
+                    raise TableError(f"{match[1]} is there twice")
+                if match[1] not in rows:
+                    raise TableError(f"{match[1]} is not a row")
+                row = rows[match[1]]
+                hot[row.name] = Hot(row, [read_digit(text, dimensions, row) for text in match[2].split()], match[3])
+            else:
+                raise TableError(f"neither a dimension nor a hot row: {line.strip()[:60]}")
+        except TableError as error:
+            raise TableError(f"{path}:{number}: {error}") from error
+    for row, dimension in itertools.product(rows.values(), dimensions.values()):
+        if dimension.splits(row):
+            check_fields(dimension, row)
+    return list(dimensions.values()), list(hot.values())
+
+
+def read_digit(text, dimensions, row):
+    name, _, value = text.partition(":")
+    if name not in dimensions:
+        raise TableError(f"{row.name}: unknown dimension {name}")
+    dimension = dimensions[name]
+    check_fields(dimension, row)
+    if value and value not in dimension.values:
+        raise TableError(f"{row.name}: {name} has no value {value}")
+    return dimension, dimension.values.index(value) if value else None
+
+
+def check_fields(dimension, row):
+    missing = dimension.fields - set(row.fields)
+    if missing:
+        raise TableError(f"{row.name} has no {', '.join(sorted(missing))} for the dimension {dimension.name}")
+
+
+# --- output ------------------------------------------------------------------------------------------
+
+HEADER = "// Generated by src/isa/specialize.py from specialize.inc. Do not edit.\n#pragma once\n\n"
+
+
+def variants_header(rows, dimensions):
+    out = [HEADER, '#include "isa/a64_operands.h"\n\nnamespace kvrm::isa {\n\n']
+    for d in dimensions:
+        out.append(f"struct By{d.type} {{\n  static constexpr u32 kCount = {len(d.values)};\n  template <class Op>\n")
+        out.append(f"  static constexpr u32 choose(const Op& op) {{ return {d.choice}; }}\n")
+        out.append("  template <u32 value, class Op>\n")
+        out.append(f"  static KVRM_INLINE void promise(Op& op) {{ {d.promise} }}\n}};\n")
+    out.append("\n// The dimensions of a row's CPU handlers.\ntemplate <class...>\nstruct Dimensions {};\n")
+    out.append("template <class Op>\ninline constexpr Dimensions<> kDimensions{};\n")
+    for row in rows:
+        names = ", ".join(f"By{d.type}" for d in dimensions if d.splits(row))
+        if names:
+            out.append(f"template <>\ninline constexpr Dimensions<{names}> kDimensions<{row.name}>{{}};\n")
+    out.append("\n}  // namespace kvrm::isa\n")
+    return "".join(out)
+
+
+def macro(comment, name, lines):
+    return f"// {comment}\n#define {name}(X) \\\n" + "".join(f"  {line} \\\n" for line in lines) + "\n"
+
+
+def hot_rows_header(hot):
+    handlers = {True: [], False: []}  # by whether the row branches
+    for h in hot:
+        handlers[h.row.flow != "next"] += [
+            f"X({h.row.name}, {h.suffix(handler)}, {{ {h.promise(handler)} }})" for handler in h.handlers
+        ]
+    first = [f"X({h.row.name}, {h.suffix(h.handlers[0])}, {h.choice()})" for h in hot]
+    frequent = [f"X({h.row.name}{name})" for h in hot for name in h.frequent]
+    return "".join(
+        [
+            HEADER,
+            macro("Handlers of branches: row, suffix, promise.", "KVRM_HOT_BRANCHES", handlers[True]),
+            macro("The other handlers.", "KVRM_HOT_OTHERS", handlers[False]),
+            macro("Rows: name, suffix of the first handler, which one from there `op` needs.", "KVRM_HOT_ROWS", first),
+            macro("Handlers that end with a jump of their own.", "KVRM_FREQUENT_HANDLERS", frequent),
+        ]
+    )

@@ -1,0 +1,12 @@
+// The lanes of a GPU that a region is for.
+#pragma once
+
+namespace kvrm::translator {
+
+struct LaneKind {
+  bool alone = false;          // each has a warp to itself
+  bool shares_memory = false;  // all have one memory, so accesses are atomic
+  auto operator<=>(const LaneKind&) const = default;
+};
+
+}  // namespace kvrm::translator

@@ -1,0 +1,74 @@
+#include "translator/host/exits.h"
+
+#include "interpreter/continue.h"
+#include "translator/host/lane_regions.h"
+
+namespace kvrm::translator {
+
+using namespace interpreter;
+
+extern "C" {
+
+KVRM_HANDLER Next kvrm_region_go([[maybe_unused]] Cpu* cpu, const Entry*, Context* context, i64 budget) {
+  const Entry* target = find_entry(context, cpu->pc);
+  const i64 biased_budget = budget + host_address(target);
+  if (KVRM_UNLIKELY(budget < kCheckInterval)) return leave(target, context, biased_budget, Trap::kNone);
+  KVRM_CONTINUE(target, biased_budget);
+}
+
+KVRM_HANDLER Next kvrm_region_pause(Cpu* cpu, const Entry* entry, Context* context, i64 budget) {
+  context->paused_region = address_of(*context, entry);
+  const Entry* target = find_entry(context, cpu->pc);
+  return leave(target, context, budget + host_address(target), Trap::kNone);
+}
+
+KVRM_HANDLER Next kvrm_region_trap(Cpu* cpu, const Entry*, Context* context, i64 budget) {
+  Trap trap = context->trap;
+  const Entry* target = find_entry(context, cpu->pc);
+  if (trap == Trap::kFallback) {
+    context->step_next = true;
+    trap = Trap::kNone;
+  }
+  return leave(target, context, budget + host_address(target), trap);
+}
+
+KVRM_HANDLER Next kvrm_region_elsewhere([[maybe_unused]] Cpu* cpu, const Entry* entry, Context* context,
+                                        i64 biased_budget) {
+  const Entry plain = context->cache->plain_entry(address_of(*context, entry));
+  const_cast<Entry*>(entry)->run = plain.run;
+  const_cast<Entry*>(entry)->operands = plain.operands;
+  KVRM_CONTINUE(entry, biased_budget);
+}
+
+KVRM_HANDLER Next kvrm_region_other_fp_mode(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
+  const Handler next = LaneRegions::run_in_other_fp_mode(const_cast<Entry*>(entry), address_of(*context, entry));
+#if KVRM_TAIL_CALLS
+  [[clang::musttail]] return next(cpu, entry, context, biased_budget);
+#else
+  return next(cpu, entry, context, biased_budget);
+#endif
+}
+
+KVRM_LINK memory::SlowAccess kvrm_read_slow(void* space, memory::Tlb* cache, u64 address, void* to, u32 size) {
+  return static_cast<memory::AddressSpace*>(space)->read_slow(*cache, address, to, size);
+}
+
+KVRM_LINK memory::SlowAccess kvrm_write_slow(void* space, memory::Tlb* cache, u64 address, const void* from, u32 size) {
+  auto& memory = *static_cast<memory::AddressSpace*>(space);
+  if (memory.holds_code(address, size)) return {Trap::kFallback, address};
+  return memory.write_slow(*cache, address, from, size);
+}
+
+KVRM_LINK memory::SlowAccess kvrm_exchange_slow(void* space, memory::Tlb* cache, u64 address, const void* expected,
+                                                const void* desired, void* observed, u32 size) {
+  auto& memory = *static_cast<memory::AddressSpace*>(space);
+  if (memory.holds_code(address, size)) return {Trap::kFallback, address};
+  return memory.exchange_slow(*cache, address, expected, desired, observed, size);
+}
+
+KVRM_LINK void kvrm_fence_slow(void* space, memory::Tlb* cache) {
+  static_cast<memory::AddressSpace*>(space)->fence_slow(*cache);
+}
+
+}  // extern "C"
+}  // namespace kvrm::translator

@@ -1,0 +1,196 @@
+#include "translator/host/profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace kvrm::translator {
+namespace {
+
+constexpr u64 kWordBytes = 4;
+// Limits of one program on disk. The most frequent are stored.
+constexpr std::size_t kMostKept = std::size_t{1} << 16;
+
+// Limits of one program in memory: a guest can run any number of words, at pcs that come and go.
+constexpr std::size_t kMostKnown = std::size_t{1} << 17;
+
+// Keeps the more frequent half when there are too many.
+template <class Map, class Count>
+void trim(Map& map, Count count) {
+  if (map.size() <= kMostKnown) return;
+  std::vector<u64> counts;
+  counts.reserve(map.size());
+  for (const auto& [key, value] : map) counts.push_back(count(value));
+  constexpr std::size_t kKept = kMostKnown / 2;
+  std::ranges::nth_element(counts, counts.begin() + kKept, std::greater<>());
+  const u64 least = counts[kKept];
+  // Of equal ones, as many as there is room for.
+  auto room = static_cast<std::ptrdiff_t>(kKept) - std::ranges::count_if(counts, [&](u64 one) { return one > least; });
+  std::erase_if(map, [&](const auto& entry) {
+    const u64 here = count(entry.second);
+    return here < least || (here == least && --room < 0);
+  });
+}
+
+bool begins_region(const TraceStep& step) {
+  switch (step.flow) {
+    case isa::Flow::kCall:
+    case isa::Flow::kReturn:
+    case isa::Flow::kIndirect: return true;
+    case isa::Flow::kDirect:
+    case isa::Flow::kConditional: return step.to <= step.from;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void Profile::arrive(u64 pc, u64 weight, bool is_entry) {
+  Target& target = targets_[pc];
+  target.is_entry |= is_entry;
+  target.arrivals += weight;
+  ++target.samples;
+  reached_.push_back(pc);
+}
+
+void Profile::add(std::span<const TraceStep> steps, u64 weight) {
+  for (const TraceStep& step : steps) {
+    words_[step.from].seen += weight;
+    if (step.leaves_region) arrive(step.from, weight, true);
+    const bool is_taken = step.to != step.from + kWordBytes;
+    if (is_taken) taken_[{step.from, step.to}] += weight;
+    if (is_taken && !step.enters_region) arrive(step.to, weight, begins_region(step));
+  }
+  trim(words_, [](const Word& word) { return word.seen; });
+  trim(taken_, [](u64 count) { return count; });
+  trim(targets_, [](const Target& target) { return target.arrivals; });
+  changed_ = true;
+}
+
+std::vector<Profile::Candidate> Profile::candidates(std::size_t most, u64 least_arrivals) {
+  std::ranges::sort(reached_);
+  reached_.erase(std::unique(reached_.begin(), reached_.end()), reached_.end());
+  std::vector<Candidate> found;
+  for (const u64 pc : reached_) {
+    const Target& target = targets_[pc];
+    // The interpreter should not reach a region's entry again: if it does, the region is not installed.
+    const u64 growth = target.settled ? std::max(target.set_aside_at, least_arrivals) : target.set_aside_at / 2;
+    if (target.is_entry && target.arrivals >= target.set_aside_at + growth && target.arrivals >= least_arrivals)
+      found.push_back({pc, target.arrivals, target.samples, target.settled});
+  }
+  reached_.clear();
+  const auto more = [](const Candidate& a, const Candidate& b) {
+    return a.arrivals != b.arrivals ? a.arrivals > b.arrivals : a.pc < b.pc;
+  };
+  most = std::min(most, found.size());
+  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(most), found.end(), more);
+  found.resize(most);
+  return found;
+}
+
+void Profile::set_aside(u64 pc) {
+  Target& target = targets_[pc];
+  target.set_aside_at = std::max<u64>(target.arrivals, 1);
+}
+
+u64 Profile::unpaid(u64 pc) const {
+  const auto found = words_.find(pc);
+  return found == words_.end() ? 0 : found->second.seen - found->second.paid;
+}
+
+u64 Profile::unpaid(const Plan& plan) const {
+  u64 sum = 0;
+  for (const u64 pc : plan.addresses()) sum += unpaid(pc);
+  return sum;
+}
+
+bool Profile::is_settled(u64 pc) const {
+  const auto found = targets_.find(pc);
+  return found != targets_.end() && found->second.settled;
+}
+
+void Profile::settle(u64 target, std::span<const u64> words) {
+  set_aside(target);
+  targets_[target].settled = true;
+  for (const u64 pc : words) {
+    const auto found = words_.find(pc);
+    if (found != words_.end()) found->second.paid = found->second.seen;
+  }
+}
+
+double Profile::share_of_arrivals(u64 from, u64 to) const {
+  const auto target = targets_.find(to);
+  const auto edge = taken_.find({from, to});
+  if (target == targets_.end() || edge == taken_.end()) return 0;
+  return static_cast<double>(edge->second) / static_cast<double>(target->second.arrivals);
+}
+
+void Profile::end_run(double run_seconds, double compile_seconds) {
+  ++past_.runs;
+  past_.run_seconds += run_seconds;
+  past_.compile_seconds += compile_seconds;
+}
+
+// Which code has regions is for the region store to say.
+void Profile::write(cache::Writer& to) const {
+  struct Kept {
+    u64 pc, seen, paid;
+  };
+  std::vector<Kept> words;
+  for (const auto& [pc, word] : words_) words.push_back({pc, word.seen, word.paid});
+  std::ranges::sort(words,
+                    [](const Kept& a, const Kept& b) { return a.seen != b.seen ? a.seen > b.seen : a.pc < b.pc; });
+  if (words.size() > kMostKept) words.resize(kMostKept);
+  struct Edge {
+    u64 from, to, count;
+  };
+  std::vector<Edge> edges;
+  for (const auto& [edge, count] : taken_) edges.push_back({edge.first, edge.second, count});
+  std::ranges::sort(edges, [](const Edge& a, const Edge& b) {
+    return a.count != b.count ? a.count > b.count : std::pair(a.from, a.to) < std::pair(b.from, b.to);
+  });
+  if (edges.size() > kMostKept) edges.resize(kMostKept);
+  struct StoredTarget {
+    u64 pc, arrivals;
+    u64 is_entry;
+  };
+  std::vector<StoredTarget> targets;
+  for (const auto& [pc, target] : targets_) targets.push_back({pc, target.arrivals, target.is_entry});
+  std::ranges::sort(targets, [](const StoredTarget& a, const StoredTarget& b) {
+    return a.arrivals != b.arrivals ? a.arrivals > b.arrivals : a.pc < b.pc;
+  });
+  if (targets.size() > kMostKept) targets.resize(kMostKept);
+  to.put(past_);
+  const auto put = [&](const auto& values) {
+    to.put(static_cast<u64>(values.size()));
+    to.put(values.data(), values.size() * sizeof(values[0]));
+  };
+  put(words);
+  put(edges);
+  put(targets);
+}
+
+bool Profile::read(cache::Reader& from) {
+  std::vector<u64> words, edges, targets;
+  const auto get = [&](std::vector<u64>& values) {
+    u64 count = 0;
+    return from.get(count) && count <= kMostKept && from.get(values, count * 3);
+  };
+  Past past;
+  if (!from.get(past) || !get(words) || !get(edges) || !get(targets)) return false;
+  for (const double seconds : {past.run_seconds, past.compile_seconds}) {
+    if (!std::isfinite(seconds) || seconds < 0) return false;
+  }
+  past_ = past;
+  for (std::size_t i = 0; i < words.size(); i += 3)
+    words_[words[i]] = {words[i + 1], std::min(words[i + 1], words[i + 2])};
+  for (std::size_t i = 0; i < edges.size(); i += 3) taken_[{edges[i], edges[i + 1]}] = edges[i + 2];
+  for (std::size_t i = 0; i < targets.size(); i += 3) {
+    Target& target = targets_[targets[i]];
+    target.arrivals = targets[i + 1];
+    target.is_entry = targets[i + 2] != 0;
+  }
+  return true;
+}
+
+}  // namespace kvrm::translator

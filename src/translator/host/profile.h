@@ -1,0 +1,94 @@
+// A profile of a program's interpreted code, estimated from traces: short runs of instructions that a lane steps
+// through at regular intervals. It decides nothing; it says what a plan is worth.
+//
+// A trace of n instructions after m have run stands for m / n executions of each. Counts are such estimates and cover
+// interpreted instructions only.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "cache/bytes.h"
+#include "translator/plan.h"
+
+namespace kvrm::translator {
+
+// One instruction of a trace.
+struct TraceStep {
+  u64 from, to;
+  isa::Flow flow = isa::Flow::kNext;
+  bool leaves_region = false;  // control came to `from` out of a region
+  bool enters_region = false;  // a region starts at `to`
+};
+
+// Not safe for several threads.
+class Profile {
+ public:
+  void add(std::span<const TraceStep> steps, u64 weight);
+
+  // Possible region entries added since the last call: targets of calls, returns, indirect jumps and backward branches,
+  // and side exits. The most frequent first, without those that were not reached notably more often since they were set
+  // aside or settled.
+  struct Candidate {
+    u64 pc;
+    u64 arrivals;
+    u32 samples;
+    bool settled;  // but the interpreter still runs it
+  };
+  std::vector<Candidate> candidates(std::size_t most, u64 least_arrivals);
+  // Not worth translating yet.
+  void set_aside(u64 pc);
+  // A region that holds these words starts there, or none can.
+  void settle(u64 pc, std::span<const u64> words);
+  bool is_settled(u64 pc) const;
+  // Its code has changed.
+  void reopen(u64 pc) { targets_.erase(pc); }
+
+  // How many instructions of this plan the interpreter has run that no region was compiled for.
+  u64 unpaid(const Plan& plan) const;
+  u64 unpaid(u64 pc) const;
+  // Of the calls and branches to `to`, the share that came from `from`.
+  double share_of_arrivals(u64 from, u64 to) const;
+
+  // Earlier runs of the program.
+  struct Past {
+    u64 runs = 0;
+    double run_seconds = 0, compile_seconds = 0;  // in all of them
+  };
+  const Past& past() const { return past_; }
+  void end_run(double run_seconds, double compile_seconds);
+  bool changed() const { return changed_; }
+  // How many words, branches and entries the profile holds. It is limited: those that ran least are dropped.
+  std::size_t size() const { return words_.size() + taken_.size() + targets_.size(); }
+
+  void write(cache::Writer& to) const;
+  bool read(cache::Reader& from);
+
+ private:
+  struct Word {
+    u64 seen = 0, paid = 0;  // executions
+  };
+  struct Target {
+    u64 arrivals = 0;
+    u64 set_aside_at = 0;  // arrivals then; or when it was settled
+    u32 samples = 0;
+    bool settled = false;
+    bool is_entry = false;  // a region may start here: not only forward branches lead to it
+  };
+  void arrive(u64 pc, u64 weight, bool is_entry);
+  struct EdgeHash {
+    std::size_t operator()(const std::pair<u64, u64>& edge) const {
+      return edge.first * 0x9e3779b97f4a7c15 ^ edge.second * 0xc2b2ae3d27d4eb4f;
+    }
+  };
+  std::unordered_map<u64, Word> words_;
+  std::unordered_map<std::pair<u64, u64>, u64, EdgeHash> taken_;
+  std::unordered_map<u64, Target> targets_;
+  std::vector<u64> reached_;  // targets reached since the last candidates()
+  Past past_;
+  bool changed_ = false;
+};
+
+}  // namespace kvrm::translator

@@ -1,0 +1,104 @@
+#include "translator/passes/pipeline.h"
+
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/JumpThreading.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LowerConstantIntrinsics.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Scalar/Sink.h>
+
+#include "translator/passes/conditions.h"
+#include "translator/passes/exit_values.h"
+#include "translator/passes/l1_tlb.h"
+#include "translator/passes/lazy_flags.h"
+#include "translator/passes/page_groups.h"
+#include "translator/stitcher.h"
+
+namespace kvrm::translator {
+namespace {
+
+// One of our functions as a pass.
+template <auto kWork>
+class Pass : public llvm::PassInfoMixin<Pass<kWork>> {
+ public:
+  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    kWork(function);
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
+void flags_at_exits(llvm::Function& function) { make_flags_at_exits(function, *function.getArg(0)); }
+
+// A TLB lookup reads two words of an entry, in two blocks. Within a block the address folds into the load; across
+// blocks it would take a register.
+class AddressesWhereUsed : public llvm::PassInfoMixin<AddressesWhereUsed> {
+ public:
+  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) bring(*load, 0);
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+
+ private:
+  static void bring(llvm::Instruction& user, unsigned operand) {
+    auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(user.getOperand(operand));
+    if (!address || llvm::isa<llvm::Argument>(address->getPointerOperand())) return;
+    if (address->getParent() != user.getParent()) {
+      llvm::Instruction* copy = address->clone();
+      copy->insertBefore(&user);
+      user.setOperand(operand, copy);
+      address = llvm::cast<llvm::GetElementPtrInst>(copy);
+    }
+    bring(*address, 0);
+  }
+};
+
+}  // namespace
+
+// Few passes: the user waits for the compiler.
+void optimize(llvm::Function& function, llvm::TargetMachine& target, bool private_memory) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager groups;
+  llvm::ModuleAnalysisManager modules;
+  // Lanes mostly take the same branches, so divergence is ignored.
+  const bool is_gpu = target.getTargetTriple().isNVPTX();
+  llvm::PassBuilder builder(is_gpu ? nullptr : &target);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(groups);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, groups, modules);
+
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));  // the state into values
+  passes.addPass(Pass<drop_unchanged>());
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(Pass<compare_operands>());
+  if (is_gpu) passes.addPass(llvm::JumpThreadingPass());  // a TLB hit tests once
+  passes.addPass(Pass<flags_at_exits>());
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::SinkingPass());  // moves what only one exit needs into it
+  passes.addPass(Pass<compute_in_exits>());  // and what several exits need into each
+  passes.addPass(Pass<share_l1_lookups>());
+  passes.addPass(llvm::LowerConstantIntrinsicsPass());
+  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
+  passes.addPass(llvm::SimplifyCFGPass());
+  if (private_memory) passes.addPass(Pass<share_lookups>());
+  passes.addPass(llvm::ADCEPass());
+  passes.addPass(AddressesWhereUsed());
+  passes.run(function, functions);
+}
+
+}  // namespace kvrm::translator
