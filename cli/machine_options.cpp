@@ -78,6 +78,11 @@ void add_machine_options(CommandSpec command, MachineArguments& arguments) {
   command.option("--jit-threshold", arguments.jit_threshold,
                  "Translate code when so many samples have reached it, whatever that costs; 0: everything, before it "
                  "first runs (default: when interpreting it has taken as long as translating it will)");
+  command
+      .option("--jit-tiers", arguments.jit_tiers,
+              "What the translator makes on the CPU: quick code at once, optimized regions, or one after the other")
+      .one_of({"all", "quick", "regions"})
+      .show_default();
   command.option("--jit-budget", arguments.jit_budget, "Seconds of compiling the translator may take in all");
   command.option("--max-instructions", arguments.max_instructions,
                  "Stop each program after exactly this many instructions (1000000, 1e9)");
@@ -136,6 +141,9 @@ Result<Settings> settings_of(const MachineArguments& arguments, const std::vecto
     }
     settings.options.jit_threshold = static_cast<unsigned>(*threshold);
   }
+  settings.options.jit_tiers = arguments.jit_tiers == "quick"     ? JitTiers::kQuick
+                               : arguments.jit_tiers == "regions" ? JitTiers::kRegions
+                                                                  : JitTiers::kAll;
   if (!arguments.jit_budget.empty()) {
     settings.options.jit_budget = parse_seconds(arguments.jit_budget);
     if (!settings.options.jit_budget) {

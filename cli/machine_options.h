@@ -14,6 +14,7 @@ struct MachineArguments {
   std::string device = "auto";
   std::string engine = "auto";
   std::string jit_threshold;
+  std::string jit_tiers = "all";
   std::string jit_budget;
   std::string check;
   std::string lanes;

@@ -27,6 +27,9 @@ KVRM_API const char* to_string(Dispatch dispatch);
 struct Weights;  // models.h
 using WeightsPointer = std::shared_ptr<const Weights>;
 class ProgramFile;  // program_file.h
+// What the translator makes: quick code of whole pages, regions optimized by LLVM, or first the one and then the other.
+enum class JitTiers { kAll, kQuick, kRegions };
+
 using ProgramFilePointer = std::shared_ptr<const ProgramFile>;
 
 // Dispatch by a network (docs/neural-dispatch.md).
@@ -52,6 +55,7 @@ struct Options {
   // interpreting it has cost as much as translating it will), and the total seconds it may spend compiling.
   std::optional<unsigned> jit_threshold = {};
   std::optional<double> jit_budget = {};
+  JitTiers jit_tiers = JitTiers::kAll;  // CPU device
   // Store compiled code in the user's cache folder and reuse it. A program whose root overlaps the folder turns this
   // off for the machine (cache.h), but not for a GPU kernel that is already loaded.
   bool code_cache = true;

@@ -52,6 +52,7 @@ inline constexpr i64 kCheckInterval = (kWordsPerPage + 1) * kBudgetPerInstructio
 
 struct DecodedPage {
   Entry entries[kWordsPerPage + 1];  // the last one continues in the following page
+  Handler plain[kWordsPerPage];  // of each word alone, where translated code has replaced its entry's
 };
 
 // What handlers use besides the registers.

@@ -33,6 +33,7 @@ std::size_t PredecodeCache::most_pages(u64 memory_limit) {
 
 void PredecodeCache::clear(DecodedPage& page) {
   for (u32 i = 0; i < kWordsPerPage; ++i) page.entries[i] = {&run_undecoded, 0};
+  for (Handler& plain : page.plain) plain = &run_undecoded;
   page.entries[kWordsPerPage] = {&run_page_end, 0};
 }
 
@@ -66,6 +67,11 @@ const Entry* PredecodeCache::enter(u64 pc) {
     if (space_.is_shared()) cached->words.resize(kWordsPerPage);
   }
   const u64 address = pc & ~(memory::kPageSize - 1);
+  if (cached->bound_to != address && cached->bound_to != Context::kNoAddress) {
+    clear(cached->decoded);
+    cached->bound_to = Context::kNoAddress;
+    regions_->code_elsewhere(code.bytes);
+  }
   const u32 index = static_cast<u32>(pc % memory::kPageSize / 4);
   Entry* const entries = cached->decoded.entries;
   Entry& entry = entries[index];
@@ -73,6 +79,7 @@ const Entry* PredecodeCache::enter(u64 pc) {
     const u32 word = word_at(code.bytes, index);
     if (!cached->words.empty()) cached->words[index] = word;
     const Entry plain = decode(pc, word);
+    cached->decoded.plain[index] = plain.run;
     entry = regions_ ? regions_->entry_for(pc, code.bytes, &entry, plain) : plain;
     ++decoded_words_;
   }
@@ -103,10 +110,23 @@ Entry* PredecodeCache::find(u64 pc) {
   return found == pages_.end() ? nullptr : &found->second->decoded.entries[pc % memory::kPageSize / 4];
 }
 
+Entry* PredecodeCache::entries_of(const u8* page) {
+  const auto found = pages_.find(page);
+  return found == pages_.end() ? nullptr : found->second->decoded.entries;
+}
+
+bool PredecodeCache::is_undecoded(const Entry& entry) { return entry.run == &run_undecoded; }
+
+void PredecodeCache::bind(const u8* page, u64 address) {
+  const auto found = pages_.find(page);
+  if (found != pages_.end()) found->second->bound_to = address;
+}
+
 void PredecodeCache::code_written(const u8* page) {
   auto found = pages_.find(page);
   if (found != pages_.end()) {
     clear(found->second->decoded);
+    found->second->bound_to = Context::kNoAddress;
     ++invalidations_;
   }
   if (regions_) regions_->code_written(page);

@@ -29,6 +29,11 @@ class PredecodeCache final : public memory::CodeListener {
   // The entry for pc, if its page is decoded; else null.
   Entry* find(u64 pc);
   void set_regions(Regions* regions) { regions_ = regions; }
+  // The decoded entries of a physical page; null: there are none.
+  Entry* entries_of(const u8* page);
+  static bool is_undecoded(const Entry& entry);
+  // Entries of the page hold code for this address: they are cleared when it is entered at another one.
+  void bind(const u8* page, u64 address);
 
   void code_written(const u8* page) override;
   void code_remapped() override;
@@ -43,6 +48,7 @@ class PredecodeCache final : public memory::CodeListener {
  private:
   struct Page {
     DecodedPage decoded;
+    u64 bound_to = Context::kNoAddress;
     std::vector<u32> words;  // as they were decoded, where other lanes may change them
   };
   static std::size_t most_pages(u64 memory_limit);

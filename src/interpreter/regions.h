@@ -29,6 +29,8 @@ class Regions {
 
   // Decoded code of the page is invalid: its bytes change, or it is unmapped. Its entries are cleared already.
   virtual void code_written(const u8* page) = 0;
+  // The page, whose entries were for one address, is entered at another. Its entries are cleared already.
+  virtual void code_elsewhere(const u8* page) = 0;
   // An address may map another page.
   virtual void code_remapped() = 0;
   // Another lane that shares the memory may have written code; entries of changed words are cleared already.

@@ -7,9 +7,9 @@
 
 #include "interpreter/clock.h"
 #include "interpreter/continue.h"
+#include "interpreter/freestanding/variants.h"
 #include "interpreter/handlers.h"
 #include "interpreter/predecode.h"
-#include "interpreter/variants.h"
 
 namespace kvrm::interpreter {
 

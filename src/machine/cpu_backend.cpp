@@ -27,6 +27,10 @@ std::shared_ptr<translator::Translator> make_translator(const Options& options, 
                                                         std::string& error) {
   if (options.engine == Engine::kInterpreter || dispatch.every()) return nullptr;
   translator::Settings settings;
+  settings.tiers = options.jit_tiers == JitTiers::kQuick     ? translator::Tiers::kQuick
+                   : options.jit_tiers == JitTiers::kRegions ? translator::Tiers::kRegions
+                                                             : translator::Tiers::kAll;
+  settings.routes_by_table = dispatch.is_table();
   settings.in_background = options.engine == Engine::kAuto;
   settings.shares_memory = options.shared_memory;
   settings.perf_map = options.perf_map;

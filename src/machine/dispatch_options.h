@@ -21,6 +21,8 @@ class DispatchOptions {
   bool every() const { return facts_.every; }
   // What routes words: "table", or the network with its checksum.
   std::string decides() const;
+  // The table alone routes words; no prediction is recorded.
+  bool is_table() const { return mode_ == dispatch::Mode::kTable; }
   // The statistics for these counts.
   DispatchStatistics statistics(const dispatch::Counts& counts) const;
 

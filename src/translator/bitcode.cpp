@@ -14,6 +14,7 @@
 KVRM_EMBED(kvrm_rows, KVRM_BITCODE);
 KVRM_EMBED(kvrm_shared_rows, KVRM_SHARED_BITCODE);
 KVRM_EMBED(kvrm_gpu_rows, KVRM_GPU_BITCODE);
+KVRM_EMBED(kvrm_stencils, KVRM_STENCILS);
 
 #define KVRM_ROWS_VERSION(text) static constexpr std::string_view kRowsVersion = text;
 #define KVRM_COLD_FUNCTION(name) extern "C" void name();
@@ -34,14 +35,18 @@ std::string_view gpu_rows_bitcode() {
   return {kvrm_gpu_rows_begin, static_cast<std::size_t>(kvrm_gpu_rows_end - kvrm_gpu_rows_begin)};
 }
 
+std::string_view stencils_table() {
+  return {kvrm_stencils_begin, static_cast<std::size_t>(kvrm_stencils_end - kvrm_stencils_begin)};
+}
+
 std::string_view rows_version() { return kRowsVersion; }
 
 #define KVRM_HOST_SYMBOL(name) {#name, reinterpret_cast<void*>(&(name))},
 const HostSymbol kHostSymbols[] = {
     KVRM_HOST_SYMBOL(kvrm_region_go) KVRM_HOST_SYMBOL(kvrm_region_pause) KVRM_HOST_SYMBOL(kvrm_region_trap)
         KVRM_HOST_SYMBOL(kvrm_region_elsewhere) KVRM_HOST_SYMBOL(kvrm_region_other_fp_mode)
-            KVRM_HOST_SYMBOL(kvrm_read_slow) KVRM_HOST_SYMBOL(kvrm_write_slow) KVRM_HOST_SYMBOL(kvrm_exchange_slow)
-                KVRM_HOST_SYMBOL(kvrm_fence_slow)
+            KVRM_HOST_SYMBOL(kvrm_stencil_pause) KVRM_HOST_SYMBOL(kvrm_read_slow) KVRM_HOST_SYMBOL(kvrm_write_slow)
+                KVRM_HOST_SYMBOL(kvrm_exchange_slow) KVRM_HOST_SYMBOL(kvrm_fence_slow)
 #define KVRM_COLD_FUNCTION(name) KVRM_HOST_SYMBOL(name)
 #include "translator/cold_functions.inc"
 #undef KVRM_COLD_FUNCTION

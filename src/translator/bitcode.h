@@ -8,6 +8,8 @@ namespace kvrm::translator {
 std::string_view rows_bitcode();
 std::string_view shared_rows_bitcode();
 std::string_view gpu_rows_bitcode();
+// The table of stencils (stencils/format.h).
+std::string_view stencils_table();
 // Changes with all of them.
 std::string_view rows_version();
 

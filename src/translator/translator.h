@@ -16,16 +16,20 @@
 
 namespace kvrm::translator {
 
+enum class Tiers { kAll, kQuick, kRegions };  // beside the interpreter
+
 struct Settings {
   // None: code is translated when interpreting it has taken as long as translating it will, within a share of the run
   // time. A number: when it has so many samples, whatever that costs. 0: everything, before it first runs.
   std::optional<u32> threshold;
+  Tiers tiers = Tiers::kAll;
   bool in_background = true;
   double budget_seconds = 1e9;  // of compiling
   // Bytes of the regions of all lanes and their bookkeeping. Beyond that the least recently used regions are freed.
   u64 most_bytes = u64{256} << 20;
   PlanLimits limits;
   cache::Folder folder;  // where regions are stored; none: nowhere
+  bool routes_by_table = true;
   std::string router;  // decides what words are; each router has its own regions
   bool shares_memory = false;  // lanes share one memory
   bool abandons = false;  // the destructor does not wait for a compiler; the process must not exit()
@@ -33,6 +37,8 @@ struct Settings {
 
   bool everything() const { return threshold == 0u; }
 };
+
+class QuickPages;
 
 struct Counts {
   u64 regions = 0;  // compiled or loaded from the cache
@@ -45,6 +51,8 @@ struct Counts {
   // Estimated from samples.
   double interpreted = 0, translated = 0;  // instructions
   double interpreter_seconds = 0, region_seconds = 0;
+  u64 quick_pages = 0;
+  double quick_seconds = 0;  // of translating them
 };
 
 // A program's profile, for all lanes that run it.
@@ -63,6 +71,8 @@ class Translator {
   virtual ~Translator() = default;
 
   const Settings& settings() const { return settings_; }
+  // Null: there is no quick tier.
+  const std::shared_ptr<QuickPages>& quick_pages() const { return quick_pages_; }
 
   // Programs are named by a hash of the code they start with: each has its regions on disk.
   virtual std::shared_ptr<SharedProfile> open(u64 program) = 0;
@@ -99,10 +109,12 @@ class Translator {
   virtual Counts counts() const = 0;
 
  protected:
-  explicit Translator(const Settings& settings) : settings_(settings) {}
+  Translator(const Settings& settings, std::shared_ptr<QuickPages> quick_pages)
+      : settings_(settings), quick_pages_(std::move(quick_pages)) {}
 
  private:
   const Settings settings_;
+  const std::shared_ptr<QuickPages> quick_pages_;
 };
 
 }  // namespace kvrm::translator

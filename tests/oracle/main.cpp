@@ -16,7 +16,7 @@ namespace {
 struct Arguments {
   std::string mode = "rows";
   std::string table = KVRM_ORACLE_TABLE;
-  std::string engine = "interp", device = "cpu", dispatch = "table", against = "qemu";
+  std::string engine = "interp", device = "cpu", dispatch = "table", against = "qemu", tiers = "all";
   std::string replay, corpus_in;
   bool allocation = false, list_rules = false, json = false;
   Plan plan;
@@ -32,6 +32,9 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("--samples", a.plan.samples, "words for sigill")->capture_default_str();
   app.add_option("--seed", a.plan.seed, "of words, states and memory")->capture_default_str();
   app.add_option("--jobs", a.options.jobs, "threads")->capture_default_str();
+  app.add_option("--tiers", a.tiers, "of the jit: all, quick or regions")
+      ->check(CLI::IsMember({"all", "quick", "regions"}))
+      ->capture_default_str();
   app.add_option("--engine", a.engine, "interp or jit")->check(CLI::IsMember({"interp", "jit"}))->capture_default_str();
   app.add_option("--device", a.device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
   app.add_option("--dispatch", a.dispatch, "table, neural or hybrid")
@@ -119,6 +122,9 @@ int run_all(Arguments& a, const std::string& command) {
                                       : a.dispatch == "hybrid" ? Dispatch::kHybrid
                                                                : Dispatch::kTable;
   a.options.machine.jit_threshold = 0;  // what is not translated is not tested
+  a.options.machine.jit_tiers = a.tiers == "quick"     ? JitTiers::kQuick
+                                : a.tiers == "regions" ? JitTiers::kRegions
+                                                       : JitTiers::kAll;
   a.options.progress = isatty(2) != 0;
 
   std::unique_ptr<Source> source;

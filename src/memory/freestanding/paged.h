@@ -58,6 +58,16 @@ struct Tlb {
   }
 };
 
+// The page of the access's last byte. An access that crosses into the next page can never match the TLB entry of its
+// first: neighboring pages have different entries.
+template <class T>
+KVRM_INLINE u64 last_page(u64 address) {
+  return (address + sizeof(T) - 1) & kPageMask;
+}
+KVRM_INLINE u8* host_bytes(const TlbEntry& entry, u64 address) {
+  return reinterpret_cast<u8*>(address + entry.host_addend);
+}
+
 // What the slow path answers: the trap and, unless it is kNone, the address of the first byte that may not be
 // accessed.
 struct SlowAccess {
@@ -82,7 +92,7 @@ struct Paged {
   KVRM_INLINE Trap load(Cpu& cpu, u64 address, T& value) {
     const TlbEntry& entry = cache->at(address);
     if (KVRM_LIKELY(last_page<T>(address) == entry.read_tag)) {
-      __builtin_memcpy(&value, host(entry, address), sizeof(T));
+      __builtin_memcpy(&value, host_bytes(entry, address), sizeof(T));
       return Trap::kNone;
     }
     T copy;
@@ -96,7 +106,7 @@ struct Paged {
   KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
     const TlbEntry& entry = cache->at(address);
     if (KVRM_LIKELY(last_page<T>(address) == entry.write_tag)) {
-      __builtin_memcpy(host(entry, address), &value, sizeof(T));
+      __builtin_memcpy(host_bytes(entry, address), &value, sizeof(T));
       return Trap::kNone;
     }
     const T copy = value;
@@ -109,7 +119,7 @@ struct Paged {
   KVRM_INLINE Trap compare_exchange(Cpu& cpu, u64 address, const T& expected, const T& desired, T& observed) {
     const TlbEntry& entry = cache->at(address);
     if (KVRM_LIKELY(last_page<T>(address) == entry.write_tag && entry.read_tag == entry.write_tag)) {
-      u8* bytes = host(entry, address);
+      u8* bytes = host_bytes(entry, address);
       __builtin_memcpy(&observed, bytes, sizeof(T));
       if (observed == expected) __builtin_memcpy(bytes, &desired, sizeof(T));
       return Trap::kNone;
@@ -125,17 +135,6 @@ struct Paged {
 
   KVRM_INLINE void fence() {
     if (KVRM_UNLIKELY(cache->shares_memory != nullptr)) backing->fence_slow(*cache);
-  }
-
- private:
-  // The page of the access's last byte. An access that crosses into the next page can never match the cache
-  // entry of its first: neighboring pages have different entries.
-  template <class T>
-  static KVRM_INLINE u64 last_page(u64 address) {
-    return (address + sizeof(T) - 1) & kPageMask;
-  }
-  static KVRM_INLINE u8* host(const TlbEntry& entry, u64 address) {
-    return reinterpret_cast<u8*>(address + entry.host_addend);
   }
 };
 

@@ -49,6 +49,10 @@ KVRM_HANDLER Next kvrm_region_other_fp_mode(Cpu* cpu, const Entry* entry, Contex
 #endif
 }
 
+KVRM_HANDLER Next kvrm_stencil_pause(Cpu*, const Entry* entry, Context* context, i64 biased_budget) {
+  return leave(entry, context, biased_budget, Trap::kNone);
+}
+
 KVRM_LINK memory::SlowAccess kvrm_read_slow(void* space, memory::Tlb* cache, u64 address, void* to, u32 size) {
   return static_cast<memory::AddressSpace*>(space)->read_slow(*cache, address, to, size);
 }

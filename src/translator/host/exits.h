@@ -23,9 +23,12 @@ KVRM_HANDLER interpreter::Next kvrm_region_elsewhere(Cpu* cpu, const interpreter
 // The region requires the default FP mode, which does not hold now. A handler.
 KVRM_HANDLER interpreter::Next kvrm_region_other_fp_mode(Cpu* cpu, const interpreter::Entry* entry,
                                                          interpreter::Context* context, i64 biased_budget);
+// The budget ends before the entry. A handler.
+KVRM_HANDLER interpreter::Next kvrm_stencil_pause(Cpu* cpu, const interpreter::Entry* entry,
+                                                  interpreter::Context* context, i64 biased_budget);
 }
 
-// Everything a region may refer to by name.
+// Everything that translated code may refer to by name.
 struct HostSymbol {
   const char* name;
   void* address;

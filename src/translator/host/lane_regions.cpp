@@ -47,7 +47,8 @@ LaneRegions::LaneRegions(std::shared_ptr<Translator> translator, memory::Address
       space_(space),
       engine_(engine),
       pressure_seen_(translator_->pressure()),
-      sampler_(translator_->settings().threshold.has_value()) {
+      sampler_(translator_->settings().threshold.has_value()),
+      quick_(translator_->quick_pages(), engine.cache(), translator_->settings().everything()) {
   engine_.use_regions(this);
   engine_.context().paused_region = interpreter::Context::kNoAddress;
 }
@@ -147,14 +148,16 @@ Entry LaneRegions::entry_for(u64 pc, const u8* page, Entry* slot, const Entry& p
   const bool everything = translator_->settings().everything();
   RegionPointer region = !everything || default_fp_mode_ ? translator_->find(pc, matches(true)) : nullptr;
   if (!region) region = translator_->find(pc, matches(false));
-  if (!region && everything) {
+  if (!region && everything && has_regions()) {
     const Plan plan = plan_at(pc, [](const Transition&) { return true; }, kAllWords);
     if (!plan.blocks.empty()) region = translator_->translate(plan, *program_);
   }
-  return region ? install(region, slot, plain).value_or(plain) : plain;
+  const interpreter::Handler quick = quick_.handler_for(pc, page);
+  const Entry otherwise{quick ? quick : plain.run, plain.operands};
+  return region ? install(region, slot, otherwise).value_or(otherwise) : otherwise;
 }
 
-bool LaneRegions::owns(const Entry& entry) { return handlers_.contains(entry.run); }
+bool LaneRegions::owns(const Entry& entry) { return handlers_.contains(entry.run) || quick_.owns(entry.run); }
 
 // A program is identified by the page it starts in and its address.
 void LaneRegions::begin_program(u64 pc, const u8* page) {
@@ -266,8 +269,17 @@ void LaneRegions::stepped(u64 from, u64 to) {
 
 void LaneRegions::end_trace() {
   translator_->ran(*shared_, sampler_.end_trace());
-  link_stored();
+  take_trace_to_quick();
+  if (has_regions()) link_stored();
   if (sampler_.is_full()) consider();
+}
+
+// What was interpreted in the last trace; the quick tier's code counts for regions only.
+void LaneRegions::take_trace_to_quick() {
+  for (const TraceStep& step : sampler_.last_trace()) {
+    if (const u8* page = page_at(step.from)) quick_.interpreted(step.from, page, sampler_.last_weight());
+  }
+  quick_.consider(sampler_.seconds_an_instruction(), [&](const Entry& entry) { return handlers_.contains(entry.run); });
 }
 
 // A region that exists already, linked or on disk.
@@ -297,7 +309,11 @@ void LaneRegions::link_stored() {
 }
 
 void LaneRegions::consider() {
-  for (auto& [plan, urgency] : choose()) translate(std::move(plan), urgency);
+  if (has_regions()) {
+    for (auto& [plan, urgency] : choose()) translate(std::move(plan), urgency);
+  } else {
+    sampler_.drop_traces();
+  }
   sampler_.restart_clock();
 }
 
@@ -363,6 +379,8 @@ void LaneRegions::count_change(u64 entry_pc, u32 count) {
   given_up_[entry_pc] += count;
 }
 
+void LaneRegions::code_elsewhere(const u8* page) { code_written(page); }
+
 void LaneRegions::code_written(const u8* page) {
   std::vector<u64> changed;
   uninstall_if([&](const Installed& installed) {
@@ -371,6 +389,7 @@ void LaneRegions::code_written(const u8* page) {
     changed.push_back(installed.region->source.entry_pc);
     return true;
   });
+  quick_.forget(page);  // what the regions replaced was its code
   if (changed.empty() || !shared_) return;
   const std::lock_guard lock(shared_->mutex);
   for (const u64 entry_pc : changed) shared_->profile.reopen(entry_pc);
@@ -388,6 +407,7 @@ void LaneRegions::other_lane_wrote_code() {
 void LaneRegions::all_forgotten() {
   for (auto& [entry_pc, installed] : installed_) release(installed);
   installed_.clear();
+  quick_.forget_all();
 }
 
 }  // namespace kvrm::translator

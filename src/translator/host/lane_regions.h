@@ -8,6 +8,7 @@
 
 #include "interpreter/interpreter.h"
 #include "interpreter/regions.h"
+#include "translator/host/lane_quick.h"
 #include "translator/host/sampler.h"
 #include "translator/translator.h"
 
@@ -24,6 +25,7 @@ class LaneRegions final : public interpreter::Regions {
   Pace between_bursts(const Cpu& cpu, u64 retired) override;
   void stepped(u64 from, u64 to) override;
   void code_written(const u8* page) override;
+  void code_elsewhere(const u8* page) override;
   void code_remapped() override;
   void other_lane_wrote_code() override;
   void all_forgotten() override;
@@ -77,6 +79,8 @@ class LaneRegions final : public interpreter::Regions {
   void release(Installed& installed);
   template <class Condition>
   void uninstall_if(Condition condition);
+  bool has_regions() const { return translator_->settings().tiers != Tiers::kQuick; }
+  void take_trace_to_quick();
 
   std::shared_ptr<Translator> translator_;
   memory::AddressSpace& space_;
@@ -90,6 +94,7 @@ class LaneRegions final : public interpreter::Regions {
   std::optional<u64> program_;
   std::shared_ptr<SharedProfile> shared_;  // of the program
   Sampler sampler_;
+  LaneQuick quick_;
   bool default_fp_mode_ = false;  // FPCR was zero and inexact sticky at the last sample
 };
 

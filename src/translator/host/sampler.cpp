@@ -64,6 +64,10 @@ Translator::Run Sampler::end_trace() {
 void Sampler::bring_to(Profile& profile) {
   for (const Trace& trace : traces_)
     profile.add(std::span(steps_).subspan(trace.begin, trace.end - trace.begin), trace.weight);
+  drop_traces();
+}
+
+void Sampler::drop_traces() {
   traces_.clear();
   steps_.clear();
   trace_begin_ = 0;

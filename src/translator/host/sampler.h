@@ -47,7 +47,10 @@ class Sampler {
   // There are enough traces to evaluate.
   bool is_full() const { return traces_.size() >= (eager_ ? 1 : kTraces); }
   bool is_empty() const { return traces_.empty(); }
+  // How many executions a step of the last trace stands for.
+  u64 last_weight() const { return traces_.empty() ? 0 : traces_.back().weight; }
   void bring_to(Profile& profile);
+  void drop_traces();
 
   double seconds_an_instruction() const { return seconds_an_instruction_; }
 

@@ -10,8 +10,10 @@
 #include "translator/bitcode.h"
 #include "translator/host/compiler.h"
 #include "translator/host/feed.h"
+#include "translator/host/quick_pages.h"
 #include "translator/host/region_store.h"
 #include "translator/host/thread_clock.h"
+#include "translator/stencils/table.h"
 #include "translator/translator.h"
 
 namespace kvrm::translator {
@@ -51,6 +53,14 @@ class LikelyEntries {
   std::array<std::atomic<u64>, kWords> bits_{};
 };
 
+// The quick tier decodes whole pages by the table, and knows private memory only.
+std::shared_ptr<QuickPages> make_quick_pages(const Settings& settings) {
+  const bool is_wanted =
+      settings.tiers != Tiers::kRegions && !(settings.everything() && settings.tiers != Tiers::kQuick);
+  if (!is_wanted || settings.shares_memory || !settings.routes_by_table || !stencils::are_available()) return nullptr;
+  return std::make_shared<QuickPages>(settings.most_bytes);
+}
+
 struct Request {
   Plan plan;
   Source source;
@@ -61,7 +71,8 @@ struct Request {
 class HostTranslator final : public Translator, public std::enable_shared_from_this<HostTranslator> {
  public:
   explicit HostTranslator(const Settings& settings)
-      : Translator(settings), store_(settings.folder, store_key(settings), settings.most_bytes) {}
+      : Translator(settings, make_quick_pages(settings)),
+        store_(settings.folder, store_key(settings), settings.most_bytes) {}
 
   // No request can follow. LLVM's globals must outlive a compiler that is at work.
   void close() {
@@ -190,6 +201,11 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     counts.interpreted = runs_.interpreted;
     counts.translated = runs_.translated;
     counts.interpreter_seconds = runs_.interpreter_seconds;
+    if (quick_pages()) {
+      const QuickPages::Counts quick = quick_pages()->counts();
+      counts.quick_pages = quick.pages;
+      counts.quick_seconds = quick.seconds;
+    }
     counts.region_seconds = std::max(0.0, runs_.seconds - runs_.interpreter_seconds);
     return counts;
   }

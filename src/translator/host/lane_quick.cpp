@@ -1,0 +1,73 @@
+#include "translator/host/lane_quick.h"
+
+#include <cstring>
+
+#include "interpreter/predecode.h"
+
+namespace kvrm::translator {
+namespace {
+
+constexpr u64 page_address(u64 pc) { return pc & ~(memory::kPageSize - 1); }
+
+QuickPage::Words words_of(const u8* page) {
+  QuickPage::Words words;
+  static_assert(sizeof(words) == memory::kPageSize);
+  std::memcpy(words.data(), page, sizeof(words));
+  return words;
+}
+
+}  // namespace
+
+// Null if the page is seen at several addresses: code is made for one.
+LaneQuick::State* LaneQuick::state_of(u64 pc, const u8* page) {
+  const u64 address = page_address(pc);
+  const auto [found, is_new] = states_.emplace(page, State{address, nullptr});
+  State& state = found->second;
+  if (is_new && pages_->may_have(address)) {
+    state.code = pages_->find(address, words_of(page));
+    if (state.code) cache_.bind(page, address);
+  }
+  return state.address == address ? &state : nullptr;
+}
+
+bool LaneQuick::translate(State& state, const u8* page) {
+  state.code = pages_->make(state.address, words_of(page));
+  if (state.code) cache_.bind(page, state.address);
+  return state.code != nullptr;
+}
+
+interpreter::Handler LaneQuick::handler_for(u64 pc, const u8* page) {
+  if (!pages_) return nullptr;
+  State* state = state_of(pc, page);
+  if (!state || (!state->code && !(everything_ && translate(*state, page)))) return nullptr;
+  return state->code->handler(static_cast<u32>(pc % memory::kPageSize / 4));
+}
+
+bool LaneQuick::owns(interpreter::Handler handler) const {
+  for (const auto& [page, state] : states_)
+    if (state.code && state.code->contains(handler)) return true;
+  return false;
+}
+
+void LaneQuick::interpreted(u64 pc, const u8* page, u64 times) {
+  if (!pages_) return;
+  State* state = state_of(pc, page);
+  if (!state || state->code) return;
+  state->unpaid += times;
+  sampled_.push_back(page);
+}
+
+std::vector<const u8*> LaneQuick::take_due(double seconds_an_instruction) {
+  std::vector<const u8*> due;
+  for (const u8* page : sampled_) {
+    const auto found = states_.find(page);
+    if (found == states_.end() || found->second.code) continue;
+    State& state = found->second;
+    if (static_cast<double>(state.unpaid) * seconds_an_instruction < pages_->seconds_a_page()) continue;
+    if (translate(state, page)) due.push_back(page);
+  }
+  sampled_.clear();
+  return due;
+}
+
+}  // namespace kvrm::translator

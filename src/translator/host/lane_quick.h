@@ -1,0 +1,61 @@
+// The quick tier of one lane: which decoded pages run code made of stencils. Lives on the lane's thread.
+#pragma once
+
+#include <unordered_map>
+
+#include "interpreter/predecode.h"
+#include "translator/host/quick_pages.h"
+
+namespace kvrm::translator {
+
+class LaneQuick {
+ public:
+  // `everything`: pages are translated before they first run. No `pages`: there is no quick tier.
+  LaneQuick(std::shared_ptr<QuickPages> pages, interpreter::PredecodeCache& cache, bool everything)
+      : pages_(std::move(pages)), cache_(cache), everything_(everything) {}
+
+  // The handler of a word that is being decoded; null: the interpreter's.
+  interpreter::Handler handler_for(u64 pc, const u8* page);
+  bool owns(interpreter::Handler handler) const;
+
+  // A word of this page was interpreted so often, as far as samples tell.
+  void interpreted(u64 pc, const u8* page, u64 times);
+  // Translates pages whose interpretation has taken as long as their translation will. `keeps(entry)`: another tier's
+  // entry stays.
+  template <class Keeps>
+  void consider(double seconds_an_instruction, Keeps keeps) {
+    for (const u8* page : take_due(seconds_an_instruction)) install(page, keeps);
+  }
+
+  // The page's bytes or its address have changed: its entries are cleared already.
+  void forget(const u8* page) { states_.erase(page); }
+  void forget_all() { states_.clear(); }
+
+ private:
+  struct State {
+    u64 address;
+    QuickPagePointer code;
+    u64 unpaid = 0;  // instructions interpreted
+  };
+  State* state_of(u64 pc, const u8* page);
+  bool translate(State& state, const u8* page);
+  // Pages that have code now and had none.
+  std::vector<const u8*> take_due(double seconds_an_instruction);
+  template <class Keeps>
+  void install(const u8* page, Keeps keeps) {
+    const QuickPage& code = *states_.at(page).code;
+    interpreter::Entry* entries = cache_.entries_of(page);
+    for (u32 i = 0; entries && i < interpreter::kWordsPerPage; ++i) {
+      const interpreter::Handler handler = code.handler(i);
+      if (handler && !cache_.is_undecoded(entries[i]) && !keeps(entries[i])) entries[i].run = handler;
+    }
+  }
+
+  const std::shared_ptr<QuickPages> pages_;
+  interpreter::PredecodeCache& cache_;
+  const bool everything_;
+  std::unordered_map<const u8*, State> states_;  // by physical page
+  std::vector<const u8*> sampled_;  // since the last consider()
+};
+
+}  // namespace kvrm::translator

@@ -1,0 +1,105 @@
+// The table of stencils as the build writes it and the program reads it: plain data, in place.
+//
+// A stencil is the machine code of one row and variant with holes. What goes into a hole is an expression over the
+// operands of the word and its address: all that a compiler could fold if it knew the word.
+#pragma once
+
+#include "base/types.h"
+
+namespace kvrm::translator::stencils {
+
+// What an expression computes, on integers of `bits` bits.
+enum class Operation : u8 {
+  kOperands,  // the row's operand struct
+  kPc,        // the address of the word
+  kConstant,
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kAnd,
+  kOr,
+  kXor,
+  kShiftLeft,
+  kShiftRight,
+  kShiftRightSigned,
+  kZeroExtend,
+  kSignExtend,  // of `a`, whose width is the constant
+  kTruncate,
+  kEqual,
+  kLess,
+  kLessSigned,
+  kSelect,
+  kFunnelLeft,
+  kFunnelRight,
+  kCountOnes,
+  kCountLeadingZeros,
+  kCountTrailingZeros,
+};
+
+// Operands are steps before this one.
+struct Step {
+  Operation operation;
+  u8 bits;
+  u16 a, b, c;
+  u64 constant;
+};
+struct Expression {
+  u32 first_step, steps;
+};
+inline constexpr u32 kMostSteps = 64;
+
+enum class RelocationKind : u8 { kAbsolute8, kAbsolute16, kAbsolute32, kAbsolute64, kRelative32 };
+enum class TargetKind : u8 {
+  kHole,     // the value of an expression
+  kNext,     // the stencil of the next word
+  kBail,     // the stub that lets the interpreter run this word
+  kData,     // the stencil's own constants, at the index
+  kSymbol,   // a function of the program
+  kHot,      // the stencil's own code, at the index
+  kCold,
+};
+struct Relocation {
+  u32 offset;
+  RelocationKind kind;
+  TargetKind target;
+  u16 in_cold;  // the offset is one in the cold code
+  u32 index;  // of the expression or the symbol, or an offset
+  u32 unused;
+  i64 addend;
+};
+
+// The code of consecutive words is one hot part after another; what is rarely reached is elsewhere.
+struct Stencil {
+  u32 hot, hot_size;
+  u32 cold, cold_size;
+  u32 data, data_size;  // constants, aligned to 32 bytes
+  u32 first_relocation, relocations;
+};
+inline constexpr u32 kNoStencil = ~0u;
+inline constexpr u32 kDataAlignment = 32;
+
+// The stencils of one row and variant. A stencil of the kind `other` writes no general register, as the zero register
+// is none: it is for words whose only destination is that. It may be general instead, and right for every word.
+struct Choice {
+  u32 stencil;  // for words that do not write the zero register
+  u32 other;    // for those that do
+  u32 first_slot, slots;  // expressions: where in the state the row writes general registers, in bytes
+};
+
+// A row has variants * kForms choices from `first_choice` on.
+enum Form : u32 { kNear, kFar, kForms };  // of a branch: within its page, to another; all other rows are near
+struct RowStencils {
+  u32 first_choice, variants;
+};
+
+struct Header {
+  u64 magic;
+  u32 rows, choices, slots, stencils, relocations, expressions, steps, symbols;
+  u32 plain, go_on;  // stencils: the plain handler runs the word at pc; the entry after the word at pc runs
+  u32 code_bytes, data_bytes, symbol_bytes, unused;
+  // Then the arrays in this order: Step, Relocation, Expression, Stencil, Choice, RowStencils, slots (u32), symbols
+  // (u32, offsets of names), names, code, data.
+};
+inline constexpr u64 kMagic = 0x6c69636e657473;  // "stencil"
+
+}  // namespace kvrm::translator::stencils

@@ -1,0 +1,237 @@
+// The stencil compiler: a program of the build. It reads the rows' bitcode and writes the table of stencils.
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <cstdio>
+#include <fstream>
+#include <set>
+
+#include "isa/a64_names.h"
+#include "semantics/meaning.h"
+#include "translator/stencils/object.h"
+#include "translator/stencils/specialize.h"
+
+namespace kvrm::translator::stencils {
+namespace {
+
+constexpr const char* kPrefix = "kvrm_stencil_of_";
+
+// The functions of a row, by variant.
+std::vector<llvm::Function*> variants_of(llvm::Module& module, const char* row) {
+  std::vector<llvm::Function*> result;
+  const llvm::GlobalVariable* array = module.getGlobalVariable(std::string("kvrm_variants_") + row);
+  if (!array) return result;
+  const auto* functions = llvm::cast<llvm::GlobalVariable>(array->getInitializer()->stripPointerCasts());
+  for (const llvm::Use& use : functions->getInitializer()->operands())
+    result.push_back(module.getFunction(use->stripPointerCasts()->getName()));
+  return result;
+}
+
+class Table {
+ public:
+  // `opaque`: the names of stencils with opaque holes.
+  Table(llvm::Module& module, const std::set<std::string>& opaque)
+      : module_(module), opaque_(opaque), specializer_(module) {}
+
+  bool build(std::string& error);
+  // Stencils that took biased holes for addresses.
+  const std::set<std::string>& too_bold() const { return too_bold_; }
+  void write(const char* path);
+
+ private:
+  void plan();
+  u32 plan(Request request, std::vector<u32>* slots);
+  bool compile(std::string& error);
+  u32 add(const Code& code);
+
+  llvm::Module& module_;
+  const std::set<std::string>& opaque_;
+  std::set<std::string> too_bold_;
+  Specializer specializer_;
+  std::vector<std::string> planned_;
+  std::map<std::string, Code> codes_;
+  Symbols symbols_;
+  Header header_{};
+  std::vector<Stencil> stencils_;
+  std::vector<Relocation> relocations_;
+  std::vector<Choice> choices_;  // numbers of planned stencils until build() replaces them
+  std::vector<RowStencils> rows_;
+  std::vector<u32> slots_;
+  std::vector<u8> code_, data_;
+};
+
+u32 Table::plan(Request request, std::vector<u32>* slots) {
+  request.name = kPrefix + request.name + (request.form == kFar ? "_far" : "") +
+                 (request.writes == Writes::kNotZero ? "" : "_other");
+  request.opaque = opaque_.contains(request.name);
+  if (!specializer_.make(request, slots)) return kNoStencil;
+  planned_.push_back(request.name);
+  return static_cast<u32>(planned_.size() - 1);
+}
+
+// One function for each stencil.
+void Table::plan() {
+  for (u32 row = 0; row < isa::kRowCount; ++row) {
+    rows_.push_back({static_cast<u32>(choices_.size()), 0});
+    const isa::Flow flow = isa::facts(static_cast<isa::Row>(row)).flow;
+    if (flow == isa::Flow::kTrap) continue;
+    for (llvm::Function* meaning : variants_of(module_, isa::kRowNames[row])) {
+      const std::string name = isa::kRowNames[row] + ("_" + std::to_string(rows_.back().variants++));
+      for (const Form form : {kNear, kFar}) {
+        Choice choice{kNoStencil, kNoStencil, static_cast<u32>(slots_.size()), 0};
+        Request request{name, meaning, flow, form, Writes::kNotZero, false};
+        std::vector<u32> slots;
+        if (form == kNear || flow != isa::Flow::kNext) choice.stencil = plan(request, &slots);
+        if (choice.stencil != kNoStencil && !slots.empty()) {
+          request.writes = slots.size() == 1 ? Writes::kOnlyZero : Writes::kAny;
+          choice.other = plan(request, nullptr);
+          choice.slots = static_cast<u32>(slots.size());
+          slots_.insert(slots_.end(), slots.begin(), slots.end());
+        }
+        choices_.push_back(choice);
+      }
+    }
+  }
+}
+
+// Compiles the stencils alone.
+bool Table::compile(std::string& error) {
+  for (llvm::GlobalVariable& global : llvm::make_early_inc_range(module_.globals())) {
+    if (!global.getName().starts_with("kvrm_variants_")) continue;
+    global.eraseFromParent();
+  }
+  // What remains is used by nothing: drafts are gone, and constants that stencils refer to are needed.
+  std::vector<llvm::Function*> others;
+  for (llvm::Function& function : module_) {
+    if (!function.isDeclaration() && !function.getName().starts_with(kPrefix)) others.push_back(&function);
+  }
+  for (llvm::Function* function : others) {
+    function->deleteBody();
+    function->setComdat(nullptr);
+  }
+  codes_ = stencils::compile(module_, kPrefix, symbols_, error);
+  return error.empty();
+}
+
+u32 Table::add(const Code& code) {
+  const auto place = [](std::vector<u8>& to, const std::vector<u8>& from, u32 align) {
+    to.resize((to.size() + align - 1) / align * align);
+    const auto at = static_cast<u32>(to.size());
+    to.insert(to.end(), from.begin(), from.end());
+    return at;
+  };
+  const u32 hot = place(code_, code.hot, 1), cold = place(code_, code.cold, 1);
+  const u32 data = place(data_, code.data, kDataAlignment);
+  stencils_.push_back({hot, static_cast<u32>(code.hot.size()), cold, static_cast<u32>(code.cold.size()), data,
+                       static_cast<u32>(code.data.size()), static_cast<u32>(relocations_.size()),
+                       static_cast<u32>(code.relocations.size())});
+  relocations_.insert(relocations_.end(), code.relocations.begin(), code.relocations.end());
+  return static_cast<u32>(stencils_.size() - 1);
+}
+
+bool Table::build(std::string& error) {
+  plan();
+  specializer_.make_plain(std::string(kPrefix) + "plain");
+  specializer_.make_go_on(std::string(kPrefix) + "go_on");
+  if (!compile(error)) return false;
+  std::vector<u32> numbers;
+  std::size_t unusable = 0;
+  for (const std::string& name : planned_) {
+    const Code& code = codes_[name];
+    if (code.is_too_bold) too_bold_.insert(name);
+    unusable += !code.is_usable;
+    numbers.push_back(code.is_usable && !code.is_too_bold ? add(code) : kNoStencil);
+  }
+  const auto number = [&](u32 planned) { return planned == kNoStencil ? kNoStencil : numbers[planned]; };
+  for (Choice& choice : choices_)
+    choice = {number(choice.stencil), number(choice.other), choice.first_slot, choice.slots};
+  for (const char* stub : {"plain", "go_on"}) {
+    if (!codes_[std::string(kPrefix) + stub].is_usable) return error = "a stub is not usable", false;
+  }
+  header_.plain = add(codes_[std::string(kPrefix) + "plain"]);
+  header_.go_on = add(codes_[std::string(kPrefix) + "go_on"]);
+  if (too_bold_.empty())
+    std::printf("stencils: %zu with %zu bytes of code, %zu left out\n", stencils_.size(), code_.size(), unusable);
+  return true;
+}
+
+template <class T>
+void put(std::ofstream& to, const std::vector<T>& values) {
+  to.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(T)));
+}
+
+void Table::write(const char* path) {
+  std::vector<u32> names;
+  std::vector<u8> text;
+  for (const std::string& name : symbols_.names()) {
+    names.push_back(static_cast<u32>(text.size()));
+    text.insert(text.end(), name.begin(), name.end());
+    text.push_back(0);
+  }
+  const auto count = [](const auto& values) { return static_cast<u32>(values.size()); };
+  header_.magic = kMagic;
+  header_.rows = count(rows_);
+  header_.choices = count(choices_);
+  header_.slots = count(slots_);
+  header_.stencils = count(stencils_);
+  header_.relocations = count(relocations_);
+  header_.expressions = count(specializer_.expressions().expressions());
+  header_.steps = count(specializer_.expressions().steps());
+  header_.symbols = count(names);
+  header_.code_bytes = count(code_);
+  header_.data_bytes = count(data_);
+  header_.symbol_bytes = count(text);
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  put(file, std::vector{header_});
+  put(file, specializer_.expressions().steps());
+  put(file, relocations_);
+  put(file, specializer_.expressions().expressions());
+  put(file, stencils_);
+  put(file, choices_);
+  put(file, rows_);
+  put(file, slots_);
+  put(file, names);
+  put(file, text);
+  put(file, code_);
+  put(file, data_);
+}
+
+int fail(const std::string& message) {
+  std::fprintf(stderr, "stencil_compiler: %s\n", message.c_str());
+  return 1;
+}
+
+// Twice if need be: the second time with opaque holes where LLVM made too much of the others.
+int run(const char* bitcode, const char* out) {
+  auto buffer = llvm::MemoryBuffer::getFile(bitcode);
+  if (!buffer) return fail(std::string("cannot read ") + bitcode);
+  std::set<std::string> opaque;
+  for (int i = 0; i < 2; ++i) {
+    llvm::LLVMContext context;
+    auto module = llvm::parseBitcodeFile((*buffer)->getMemBufferRef(), context);
+    if (!module) return fail(llvm::toString(module.takeError()));
+    Table table(**module, opaque);
+    std::string error;
+    if (!table.build(error)) return fail(error);
+    if (!table.too_bold().empty()) {
+      opaque = table.too_bold();
+      continue;
+    }
+    table.write(out);
+    return 0;
+  }
+  return fail("a hole is taken for an address even where it is opaque");
+}
+
+}  // namespace
+}  // namespace kvrm::translator::stencils
+
+int main(int count, char** arguments) {
+  if (count != 3) {
+    std::fprintf(stderr, "usage: stencil_compiler ROWS.bc STENCILS.bin\n");
+    return 2;
+  }
+  return kvrm::translator::stencils::run(arguments[1], arguments[2]);
+}

@@ -1,0 +1,284 @@
+#include "translator/stencils/object.h"
+
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <memory>
+
+#include "translator/stencils/specialize.h"
+
+namespace kvrm::translator::stencils {
+namespace {
+
+using llvm::object::ELF64LEObjectFile;
+using llvm::object::SectionRef;
+
+std::unique_ptr<llvm::TargetMachine> make_target(std::string& error) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::InitializeNativeTargetAsmParser();
+  const std::string triple = llvm::sys::getProcessTriple();
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) return nullptr;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is two roundings
+  options.FunctionSections = true;
+  // Each block is a piece of its own, and jumps between them are relocations.
+  options.BBSections = llvm::BasicBlockSection::All;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, "x86-64-v3", "", options, llvm::Reloc::Static, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+}
+
+// A basic block: its bytes, and relocations whose targets may be other blocks.
+struct Piece {
+  std::vector<u8> bytes;
+  std::vector<Relocation> relocations;
+  std::vector<std::pair<u32, u64>> jumps;  // relocations by number, and the sections of the blocks they lead to
+};
+constexpr u8 kJump = 0xe9;
+
+// Reads the blocks of one function.
+class Reader {
+ public:
+  Reader(Symbols& symbols, Code& code) : symbols_(symbols), code_(code) {}
+
+  bool read(const SectionRef& text, const SectionRef* relocations, Piece& piece);
+
+ private:
+  bool relocation(const llvm::object::ELFRelocationRef& relocation, Piece& piece);
+  bool symbol(llvm::StringRef name, bool zero_extended, Relocation& result);
+  bool data(const SectionRef& section, Relocation& result);
+
+  Symbols& symbols_;
+  Code& code_;
+  std::map<u64, u32> copied_;  // sections of constants: where their copies are
+};
+
+bool Reader::symbol(llvm::StringRef name, bool zero_extended, Relocation& result) {
+  const auto number = [&](llvm::StringRef prefix) {
+    return static_cast<u32>(std::stoul(name.drop_front(prefix.size()).str()));
+  };
+  if (name == kNextName || name == kBailName) {
+    result.target = name == kNextName ? TargetKind::kNext : TargetKind::kBail;
+  } else if (name.starts_with(kHolePrefix)) {
+    result.target = TargetKind::kHole;
+    result.index = number(kHolePrefix);
+  } else if (name.starts_with(kBiasedPrefix)) {
+    // LLVM takes it for an address below 2^31.
+    if (zero_extended) code_.is_too_bold = true;
+    result.target = TargetKind::kHole;
+    result.index = number(kBiasedPrefix);
+    result.addend += kBias;
+  } else {
+    result.target = TargetKind::kSymbol;
+    result.index = symbols_.number(name.str());
+  }
+  const bool is_hole = result.target == TargetKind::kHole;
+  return is_hole != (result.kind == RelocationKind::kRelative32);
+}
+
+bool Reader::data(const SectionRef& section, Relocation& result) {
+  if (result.kind != RelocationKind::kRelative32 || section.isBSS()) return false;
+  const auto [copy, is_new] = copied_.emplace(section.getIndex(), static_cast<u32>(code_.data.size()));
+  if (is_new) {
+    const llvm::StringRef bytes = *section.getContents();
+    code_.data.insert(code_.data.end(), bytes.bytes_begin(), bytes.bytes_end());
+    code_.data.resize((code_.data.size() + kDataAlignment - 1) / kDataAlignment * kDataAlignment);
+  }
+  result.target = TargetKind::kData;
+  result.index = copy->second;
+  return true;
+}
+
+bool Reader::relocation(const llvm::object::ELFRelocationRef& from, Piece& piece) {
+  Relocation result{};
+  result.offset = static_cast<u32>(from.getOffset());
+  result.addend = *from.getAddend();
+  switch (from.getType()) {
+    case llvm::ELF::R_X86_64_8: result.kind = RelocationKind::kAbsolute8; break;
+    case llvm::ELF::R_X86_64_16: result.kind = RelocationKind::kAbsolute16; break;
+    case llvm::ELF::R_X86_64_32:
+    case llvm::ELF::R_X86_64_32S: result.kind = RelocationKind::kAbsolute32; break;
+    case llvm::ELF::R_X86_64_64: result.kind = RelocationKind::kAbsolute64; break;
+    case llvm::ELF::R_X86_64_PC32:
+    case llvm::ELF::R_X86_64_PLT32: result.kind = RelocationKind::kRelative32; break;
+    default: return false;
+  }
+  const auto target = from.getSymbol();
+  auto section = target->getSection();
+  if (!section) return false;
+  bool is_good = true;
+  if (*section == from.getObject()->section_end()) {
+    is_good = symbol(*target->getName(), from.getType() == llvm::ELF::R_X86_64_32, result);
+  } else if ((*section)->isText()) {
+    // Jumps lead to the beginning of blocks.
+    is_good = result.kind == RelocationKind::kRelative32 && result.addend == -4;
+    piece.jumps.push_back({static_cast<u32>(piece.relocations.size()), (*section)->getIndex()});
+  } else {
+    is_good = data(**section, result);
+    result.index += static_cast<u32>(*target->getValue());
+  }
+  piece.relocations.push_back(result);
+  return is_good;
+}
+
+bool Reader::read(const SectionRef& text, const SectionRef* relocations, Piece& piece) {
+  const llvm::StringRef bytes = *text.getContents();
+  piece.bytes.assign(bytes.bytes_begin(), bytes.bytes_end());
+  if (!relocations) return true;
+  for (const llvm::object::RelocationRef& one : relocations->relocations()) {
+    if (!relocation(llvm::object::ELFRelocationRef(one), piece)) return false;
+  }
+  return true;
+}
+
+// Puts the blocks of a function in order: the way from the entry to the next word is hot, the rest is cold.
+class Layout {
+ public:
+  Layout(std::map<u64, Piece>& pieces, Code& code) : pieces_(pieces), code_(code) {}
+  void run(u64 entry);
+
+ private:
+  // The relocation of the jump that ends a block; null: none does.
+  static Relocation* last_jump(Piece& piece) {
+    const std::size_t size = piece.bytes.size();
+    if (size < 5 || piece.bytes[size - 5] != kJump) return nullptr;
+    for (Relocation& one : piece.relocations)
+      if (one.offset == size - 4 && one.kind == RelocationKind::kRelative32) return &one;
+    return nullptr;
+  }
+  static const u64* block_of(const Piece& piece, const Relocation* relocation) {
+    for (const auto& [number, block] : piece.jumps)
+      if (&piece.relocations[number] == relocation) return &block;
+    return nullptr;
+  }
+  void shorten_jumps(Piece& piece);
+  void place(u64 block, bool cold, bool drop_jump);
+
+  std::map<u64, Piece>& pieces_;
+  Code& code_;
+  struct Place {
+    bool cold;
+    u32 offset;
+  };
+  std::map<u64, Place> places_;
+  std::vector<std::pair<std::size_t, u64>> open_;  // relocations of the code that lead to blocks
+};
+
+// A jump to a block that is nothing but a jump leads to that one's target.
+void Layout::shorten_jumps(Piece& piece) {
+  for (std::size_t i = 0; i < piece.jumps.size();) {
+    auto& [number, block] = piece.jumps[i];
+    Piece& target = pieces_.at(block);
+    const Relocation* jump = target.bytes.size() == 5 ? last_jump(target) : nullptr;
+    const u64* farther = jump ? block_of(target, jump) : nullptr;
+    if (!jump || (farther && *farther == block)) {
+      ++i;
+    } else if (farther) {
+      block = *farther;
+    } else {
+      Relocation& shortened = piece.relocations[number];
+      shortened = {shortened.offset, jump->kind, jump->target, 0, jump->index, 0, jump->addend};
+      piece.jumps.erase(piece.jumps.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
+void Layout::place(u64 block, bool cold, bool drop_jump) {
+  const Piece& piece = pieces_.at(block);
+  std::vector<u8>& to = cold ? code_.cold : code_.hot;
+  const auto at = static_cast<u32>(to.size());
+  places_[block] = {cold, at};
+  const std::size_t size = piece.bytes.size() - (drop_jump ? 5 : 0);
+  to.insert(to.end(), piece.bytes.begin(), piece.bytes.begin() + static_cast<std::ptrdiff_t>(size));
+  for (const Relocation& one : piece.relocations) {
+    if (one.offset >= size) continue;
+    if (const u64* target = block_of(piece, &one)) open_.push_back({code_.relocations.size(), *target});
+    code_.relocations.push_back(one);
+    code_.relocations.back().offset += at;
+    code_.relocations.back().in_cold = cold;
+  }
+}
+
+void Layout::run(u64 entry) {
+  for (auto& [block, piece] : pieces_) shorten_jumps(piece);
+  for (u64 block = entry; block != 0;) {
+    Piece& piece = pieces_.at(block);
+    const Relocation* jump = last_jump(piece);
+    const u64* target = jump ? block_of(piece, jump) : nullptr;
+    const bool goes_on = target && !places_.contains(*target) && *target != block;
+    const bool to_next = jump && !target && jump->target == TargetKind::kNext;
+    const u64 following = goes_on ? *target : 0;
+    place(block, false, goes_on || to_next);
+    block = following;
+  }
+  // Blocks that are still referred to; more of them turn up on the way.
+  for (std::size_t i = 0; i < open_.size(); ++i) {
+    const u64 block = open_[i].second;
+    if (!places_.contains(block)) place(block, true, false);
+  }
+  for (const auto& [number, block] : open_) {
+    const Place& at = places_.at(block);
+    code_.relocations[number].target = at.cold ? TargetKind::kCold : TargetKind::kHot;
+    code_.relocations[number].index = at.offset;
+  }
+}
+
+}  // namespace
+
+std::map<std::string, Code> compile(llvm::Module& module, const std::string& prefix, Symbols& symbols,
+                                    std::string& error) {
+  std::map<std::string, Code> result;
+  const auto target = make_target(error);
+  if (!target) return result;
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  module.setDataLayout(target->createDataLayout());
+  if (target->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
+    error = "LLVM cannot write object files";
+    return result;
+  }
+  passes.run(module);
+  auto object =
+      llvm::object::ObjectFile::createELFObjectFile({llvm::StringRef(bytes.data(), bytes.size()), "stencils"});
+  if (!object) {
+    error = llvm::toString(object.takeError());
+    return result;
+  }
+  std::map<u64, SectionRef> relocations;  // by the section that they are for
+  for (const SectionRef& section : (*object)->sections()) {
+    auto relocated = section.getRelocatedSection();
+    if (relocated && *relocated != (*object)->section_end()) relocations.emplace((*relocated)->getIndex(), section);
+  }
+  // A block's symbol is its function's, or that with a suffix.
+  std::map<std::string, std::map<u64, SectionRef>> blocks;
+  std::map<std::string, u64> entries;
+  for (const llvm::object::SymbolRef& symbol : (*object)->symbols()) {
+    const llvm::StringRef name = *symbol.getName();
+    auto section = symbol.getSection();
+    if (!name.starts_with(prefix) || !section || *section == (*object)->section_end()) continue;
+    const auto [function, part] = name.split(".__part.");
+    blocks[function.str()].emplace((*section)->getIndex(), **section);
+    if (part.empty()) entries[function.str()] = (*section)->getIndex();
+  }
+  for (const auto& [function, sections] : blocks) {
+    Code& code = result[function];
+    Reader reader(symbols, code);
+    std::map<u64, Piece> pieces;
+    for (const auto& [index, section] : sections) {
+      const auto found = relocations.find(index);
+      if (!reader.read(section, found == relocations.end() ? nullptr : &found->second, pieces[index]))
+        code.is_usable = false;
+    }
+    if (code.is_usable) Layout(pieces, code).run(entries.at(function));
+  }
+  return result;
+}
+
+}  // namespace kvrm::translator::stencils

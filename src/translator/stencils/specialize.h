@@ -1,0 +1,58 @@
+// From a row's function to the function of a stencil.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isa/decode.h"
+#include "translator/stencils/expressions.h"
+
+namespace kvrm::translator::stencils {
+
+// Names in the object file. A hole's symbol is its prefix and the number of its expression; a biased hole's value has
+// kBias added, so that LLVM may take it for an address.
+inline constexpr const char* kHolePrefix = "kvrm_hole_";
+inline constexpr const char* kBiasedPrefix = "kvrm_biased_";
+inline constexpr i64 kBias = i64{1} << 30;
+inline constexpr const char* kNextName = "kvrm_next";
+inline constexpr const char* kBailName = "kvrm_bail";
+
+// What happens with writes of general registers.
+enum class Writes {
+  kNotZero,  // the words for this stencil do not write the zero register
+  kOnlyZero,  // they write that one alone
+  kAny,
+};
+
+struct Request {
+  std::string name;  // of the stencil's function
+  llvm::Function* meaning = nullptr;  // the row's function, of one variant
+  isa::Flow flow = isa::Flow::kNext;
+  Form form = kNear;
+  Writes writes = Writes::kNotZero;
+  bool opaque = false;  // holes that may be negative are loaded by instructions of their own
+};
+
+class Specializer {
+ public:
+  explicit Specializer(llvm::Module& module) : module_(module) {}
+
+  // Adds the function to the module. Null if the row is not for stencils. `slots`: the expressions of the offsets in
+  // the state where general registers are written.
+  llvm::Function* make(const Request& request, std::vector<u32>* slots);
+  // The stubs: see Header.
+  llvm::Function* make_plain(const std::string& name);
+  llvm::Function* make_go_on(const std::string& name);
+
+  const Expressions& expressions() const { return expressions_; }
+
+ private:
+  llvm::Module& module_;
+  Expressions expressions_;
+};
+
+}  // namespace kvrm::translator::stencils

@@ -1,0 +1,238 @@
+#include "translator/stencils/table.h"
+
+#include <cstring>
+#include <span>
+#include <unordered_map>
+
+#include "base/cpu.h"
+#include "translator/bitcode.h"
+#include "translator/host/exits.h"
+#include "translator/stencils/evaluate.h"
+#include "translator/stencils/variant.h"
+
+namespace kvrm::translator::stencils {
+namespace {
+
+// The embedded table, in place.
+class Table {
+ public:
+  explicit Table(std::string_view bytes) : at_(bytes.data()) {
+    header_ = take<Header>(1)[0];
+    steps_ = take<Step>(header_.steps);
+    relocations_ = take<Relocation>(header_.relocations);
+    expressions_ = take<Expression>(header_.expressions);
+    stencils_ = take<Stencil>(header_.stencils);
+    choices_ = take<Choice>(header_.choices);
+    rows_ = take<RowStencils>(header_.rows);
+    slots_ = take<u32>(header_.slots);
+    const auto names = take<u32>(header_.symbols);
+    const auto text = take<char>(header_.symbol_bytes);
+    code_ = take<u8>(header_.code_bytes);
+    data_ = take<u8>(header_.data_bytes);
+    is_whole_ = header_.magic == kMagic;
+    for (const u32 name : names) symbols_.push_back(find_symbol(text.data() + name));
+  }
+
+  bool is_whole() const { return is_whole_; }
+  u64 value(u32 expression, const WordValues& word) const {
+    const Expression& program = expressions_[expression];
+    return evaluate(&steps_[program.first_step], program.steps, word);
+  }
+  // The word's stencil, or the one that lets the interpreter run it.
+  const Stencil& choose(isa::Row row, const Variant& variant, const WordValues& word) const;
+  const Stencil& plain() const { return stencils_[header_.plain]; }
+  const Stencil& go_on() const { return stencils_[header_.go_on]; }
+  std::span<const Relocation> relocations(const Stencil& stencil) const {
+    return relocations_.subspan(stencil.first_relocation, stencil.relocations);
+  }
+  const u8* code(u32 offset) const { return &code_[offset]; }
+  const u8* data(u32 offset) const { return data_.data() + offset; }
+  u64 symbol(u32 number) const { return symbols_[number]; }
+
+ private:
+  template <class T>
+  std::span<const T> take(u32 count) {
+    const auto* first = reinterpret_cast<const T*>(at_);
+    at_ += count * sizeof(T);
+    return {first, count};
+  }
+  u64 find_symbol(const char* name) {
+    for (const HostSymbol* symbol = kHostSymbols; symbol->name; ++symbol)
+      if (std::strcmp(symbol->name, name) == 0) return reinterpret_cast<u64>(symbol->address);
+    is_whole_ = false;
+    return 0;
+  }
+
+  const char* at_;
+  Header header_;
+  bool is_whole_ = false;
+  std::span<const Step> steps_;
+  std::span<const Relocation> relocations_;
+  std::span<const Expression> expressions_;
+  std::span<const Stencil> stencils_;
+  std::span<const Choice> choices_;
+  std::span<const RowStencils> rows_;
+  std::span<const u32> slots_;
+  std::span<const u8> code_, data_;
+  std::vector<u64> symbols_;
+};
+
+const Stencil& Table::choose(isa::Row row, const Variant& variant, const WordValues& word) const {
+  const RowStencils& stencils = rows_[static_cast<u32>(row)];
+  if (variant.number >= stencils.variants) return plain();
+  const bool is_far = isa::facts(row).flow != isa::Flow::kNext && !variant.is_near;
+  const Choice& choice = choices_[stencils.first_choice + variant.number * kForms + (is_far ? kFar : kNear)];
+  bool writes_zero = false;
+  for (const u32 slot : slots_.subspan(choice.first_slot, choice.slots))
+    writes_zero |= value(slot, word) == kZeroSlot * sizeof(u64);
+  const u32 number = writes_zero ? choice.other : choice.stencil;
+  return number == kNoStencil ? plain() : stencils_[number];
+}
+
+const Table* table() {
+  static const Table table(stencils_table());
+  return table.is_whole() ? &table : nullptr;
+}
+
+// Code of one page. The hot parts come first, in the order of the words; then the cold parts, the stubs through which
+// the interpreter runs a word, jumps to functions of the program, and constants.
+class Assembler {
+ public:
+  Assembler(const Table& table, u64 address) : table_(table), address_(address) {}
+
+  PageCode run(const std::array<u32, interpreter::kWordsPerPage>& words);
+
+ private:
+  struct Piece {
+    const Stencil* stencil;
+    WordValues word;
+    u32 hot = 0, cold = 0, data = 0;
+    u32 bail = kNoCode;
+  };
+  void choose(const std::array<u32, interpreter::kWordsPerPage>& words);
+  void place();
+  u32 stub_of(Piece& piece);
+  u32 jump_to(u64 address);
+  void fill(Piece& piece, u32 next);
+  void relocate(Piece& piece, u32 next, const Relocation& relocation);
+  u32 target_of(Piece& piece, u32 next, const Relocation& relocation);
+  void copy(u32 to, const u8* from, u32 size) { std::memcpy(code_.bytes.data() + to, from, size); }
+  u32 append(const u8* from, u32 size) {
+    const auto at = static_cast<u32>(code_.bytes.size());
+    code_.bytes.insert(code_.bytes.end(), from, from + size);
+    return at;
+  }
+
+  const Table& table_;
+  const u64 address_;
+  std::vector<Piece> pieces_;
+  std::unordered_map<u64, u32> jumps_;
+  PageCode code_;
+};
+
+void Assembler::choose(const std::array<u32, interpreter::kWordsPerPage>& words) {
+  pieces_.reserve(words.size() + 1);
+  for (u32 i = 0; i < words.size(); ++i) {
+    const isa::Row row = isa::decode(words[i]);
+    const Variant variant = variant_of(row, words[i], i);
+    const WordValues word{variant.operands, address_ + u64{i} * 4};
+    pieces_.push_back({&table_.choose(row, variant, word), word});
+  }
+  // The last word may go on to the next page.
+  pieces_.push_back({&table_.go_on(), pieces_.back().word});
+}
+
+void Assembler::place() {
+  u32 at = 0;
+  for (Piece& piece : pieces_) {
+    piece.hot = at;
+    at += piece.stencil->hot_size;
+  }
+  for (Piece& piece : pieces_) {
+    piece.cold = at;
+    at += piece.stencil->cold_size;
+  }
+  at = (at + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+  for (Piece& piece : pieces_) {
+    piece.data = at;
+    at += piece.stencil->data_size;
+  }
+  code_.bytes.resize(at);
+}
+
+u32 Assembler::stub_of(Piece& piece) {
+  if (piece.bail != kNoCode) return piece.bail;
+  Piece stub{&table_.plain(), piece.word};
+  stub.hot = append(table_.code(stub.stencil->hot), stub.stencil->hot_size);
+  for (const Relocation& relocation : table_.relocations(*stub.stencil)) relocate(stub, 0, relocation);
+  return piece.bail = stub.hot;
+}
+
+// Functions of the program are farther away than a call reaches.
+u32 Assembler::jump_to(u64 address) {
+  const auto [found, is_new] = jumps_.emplace(address, 0);
+  if (is_new) {
+    u8 jump[14] = {0xff, 0x25};  // jmp *0(%rip)
+    std::memcpy(jump + 6, &address, sizeof(address));
+    found->second = append(jump, sizeof(jump));
+  }
+  return found->second;
+}
+
+u32 Assembler::target_of(Piece& piece, u32 next, const Relocation& relocation) {
+  switch (relocation.target) {
+    case TargetKind::kNext: return next;
+    case TargetKind::kBail: return stub_of(piece);
+    case TargetKind::kData: return piece.data + relocation.index;
+    case TargetKind::kSymbol: return jump_to(table_.symbol(relocation.index));
+    case TargetKind::kHot: return piece.hot + relocation.index;
+    case TargetKind::kCold: return piece.cold + relocation.index;
+    default: return 0;
+  }
+}
+
+void Assembler::relocate(Piece& piece, u32 next, const Relocation& relocation) {
+  const u32 at = (relocation.in_cold ? piece.cold : piece.hot) + relocation.offset;
+  u64 value = 0;
+  u32 size = 4;
+  if (relocation.kind == RelocationKind::kRelative32) {
+    value = u64{target_of(piece, next, relocation)} - at;
+  } else {
+    value = table_.value(relocation.index, piece.word);
+    size = relocation.kind == RelocationKind::kAbsolute8    ? 1
+           : relocation.kind == RelocationKind::kAbsolute16 ? 2
+           : relocation.kind == RelocationKind::kAbsolute32 ? 4
+                                                            : 8;
+  }
+  value += static_cast<u64>(relocation.addend);
+  copy(at, reinterpret_cast<const u8*>(&value), size);
+}
+
+void Assembler::fill(Piece& piece, u32 next) {
+  const Stencil& stencil = *piece.stencil;
+  copy(piece.hot, table_.code(stencil.hot), stencil.hot_size);
+  if (stencil.cold_size != 0) copy(piece.cold, table_.code(stencil.cold), stencil.cold_size);
+  if (stencil.data_size != 0) copy(piece.data, table_.data(stencil.data), stencil.data_size);
+  for (const Relocation& relocation : table_.relocations(stencil)) relocate(piece, next, relocation);
+}
+
+PageCode Assembler::run(const std::array<u32, interpreter::kWordsPerPage>& words) {
+  choose(words);
+  place();
+  for (u32 i = 0; i < pieces_.size(); ++i) fill(pieces_[i], i + 1 < pieces_.size() ? pieces_[i + 1].hot : 0);
+  for (u32 i = 0; i < words.size(); ++i) {
+    const bool has_code = pieces_[i].stencil != &table_.plain();
+    code_.entry_points[i] = has_code ? pieces_[i].hot : kNoCode;
+  }
+  return std::move(code_);
+}
+
+}  // namespace
+
+bool are_available() { return __builtin_cpu_supports("x86-64-v3") && table() != nullptr; }
+
+PageCode translate_page(u64 address, const std::array<u32, interpreter::kWordsPerPage>& words) {
+  return Assembler(*table(), address).run(words);
+}
+
+}  // namespace kvrm::translator::stencils

@@ -1,0 +1,33 @@
+#include "translator/stencils/variant.h"
+
+#include <cstring>
+
+#include "interpreter/freestanding/variants.h"
+
+namespace kvrm::translator::stencils {
+namespace {
+
+template <class Op>
+Variant variant_of(u32 word, u32 index_in_page) {
+  using Variants = interpreter::Variants<Op>;
+  const Op op = Op::decode(word);
+  const u32 number = Variants::choose(op, index_in_page);
+  Variant result{number % Variants::kCombinations, number >= Variants::kCombinations, 0};
+  static_assert(sizeof(op) <= sizeof(result.operands));
+  std::memcpy(&result.operands, &op, sizeof(op));
+  return result;
+}
+
+}  // namespace
+
+Variant variant_of(isa::Row row, u32 word, u32 index_in_page) {
+  switch (row) {
+#define KVRM_CASE(name) \
+  case isa::Row::name: return variant_of<isa::name>(word, index_in_page);
+    KVRM_FOR_EACH_IMPLEMENTED_ROW(KVRM_CASE)
+#undef KVRM_CASE
+    default: return {};
+  }
+}
+
+}  // namespace kvrm::translator::stencils
