@@ -150,6 +150,7 @@ WindowFaultScope::~WindowFaultScope() {
 
 bool add_window(const u8* begin, const u8* end) {
   const std::lock_guard lock(registering);
+  install();
   for (WindowSlot& slot : window_slots) {
     if (slot.end.load(std::memory_order_relaxed)) continue;
     slot.begin.store(begin, std::memory_order_relaxed);

@@ -13,6 +13,7 @@
   extern "C" __attribute__((visibility("hidden"))) const char name##_begin[], name##_end[]
 KVRM_EMBED(kvrm_rows, KVRM_BITCODE);
 KVRM_EMBED(kvrm_shared_rows, KVRM_SHARED_BITCODE);
+KVRM_EMBED(kvrm_window_rows, KVRM_WINDOW_BITCODE);
 KVRM_EMBED(kvrm_gpu_rows, KVRM_GPU_BITCODE);
 
 #define KVRM_ROWS_VERSION(text) static constexpr std::string_view kRowsVersion = text;
@@ -28,6 +29,10 @@ std::string_view rows_bitcode() { return {kvrm_rows_begin, static_cast<std::size
 
 std::string_view shared_rows_bitcode() {
   return {kvrm_shared_rows_begin, static_cast<std::size_t>(kvrm_shared_rows_end - kvrm_shared_rows_begin)};
+}
+
+std::string_view window_rows_bitcode() {
+  return {kvrm_window_rows_begin, static_cast<std::size_t>(kvrm_window_rows_end - kvrm_window_rows_begin)};
 }
 
 std::string_view gpu_rows_bitcode() {

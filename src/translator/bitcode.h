@@ -1,4 +1,5 @@
-// The embedded bitcode of rows.cpp, for this host, for lanes on it that share one memory, and for GPUs.
+// The embedded bitcode of rows.cpp, for this host, for lanes on it that share one memory or
+// have a window, and for GPUs.
 #pragma once
 
 #include <string_view>
@@ -7,6 +8,7 @@ namespace kvrm::translator {
 
 std::string_view rows_bitcode();
 std::string_view shared_rows_bitcode();
+std::string_view window_rows_bitcode();
 std::string_view gpu_rows_bitcode();
 // Changes with all of them.
 std::string_view rows_version();

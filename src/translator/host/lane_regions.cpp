@@ -86,6 +86,7 @@ std::vector<const u8*> LaneRegions::pages_of(const Source& source) {
 }
 
 std::optional<Entry> LaneRegions::install(const RegionPointer& region, Entry* slot, const Entry& plain) {
+  if (region->source.uses_window != uses_window_) return std::nullopt;
   std::vector<const u8*> pages = pages_of(region->source);
   if (pages.empty()) return std::nullopt;
   const Entry entry{region->handler, plain.operands};
@@ -120,7 +121,9 @@ Plan LaneRegions::plan_at(u64 pc, const Follow& follow, u32 most_words) {
   view.barriers_end = space_.is_shared();
   PlanLimits limits = translator_->settings().limits;
   limits.words = std::min(limits.words, most_words);
-  return make_plan(pc, view, limits);
+  Plan plan = make_plan(pc, view, limits);
+  plan.uses_window = uses_window_;
+  return plan;
 }
 
 // Follows what has cost the interpreter enough. A region ends where another one starts.
@@ -137,7 +140,7 @@ LaneRegions::Follow LaneRegions::follow_what_pays(const Profile& profile) const 
 
 Translator::Matches LaneRegions::matches(bool default_fp_mode) {
   return [this, default_fp_mode](const Source& source) {
-    return source.default_fp_mode == default_fp_mode && !pages_of(source).empty();
+    return source.default_fp_mode == default_fp_mode && source.uses_window == uses_window_ && !pages_of(source).empty();
   };
 }
 
@@ -222,6 +225,10 @@ LaneRegions::Pace LaneRegions::between_bursts(const Cpu& cpu, u64 retired) {
   default_fp_mode_ = cpu.fpcr == 0 && (cpu.fpsr & semantics::kInexact) != 0;
   if (const u64 pressure = translator_->pressure(); pressure != pressure_seen_) {
     pressure_seen_ = pressure;
+    uninstall_if([](const Installed&) { return true; });
+  }
+  if (const bool has_window = engine_.context().window != nullptr; has_window != uses_window_) {
+    uses_window_ = has_window;
     uninstall_if([](const Installed&) { return true; });
   }
   released_.clear();

@@ -90,6 +90,7 @@ class LaneRegions final : public interpreter::Regions {
   std::optional<u64> program_;
   std::shared_ptr<SharedProfile> shared_;  // of the program
   Sampler sampler_;
+  bool uses_window_ = false;  // regions of this lane access memory through its window
   bool default_fp_mode_ = false;  // FPCR was zero and inexact sticky at the last sample
 };
 
