@@ -11,14 +11,14 @@
 
 namespace kvrm::translator {
 
-// As memory::Window::kBytes. An address with a tag, or above the window, is the interpreter's.
-inline constexpr u64 kWindowBytes = u64{1} << 39;
+// Whether the address has a tag or is above the window: then the access is the interpreter's. The translator replaces
+// this by a compare (passes/window_accesses.h).
+extern "C" __attribute__((const, nothrow)) bool kvrm_outside_window(u64 address);
 
 using Vector = u64 __attribute__((vector_size(16)));
 
 // If the instruction at label `number` faults, control goes to the C++ label `fault`.
-#define KVRM_FAULTS(number) \
-  "\n.pushsection __ex_table,\"a\"\n.long " #number "b - ., %l[fault] - .\n.popsection\n"
+#define KVRM_FAULTS(number) "\n.pushsection __ex_table,\"a\"\n.long " #number "b - ., %l[fault] - .\n.popsection\n"
 
 #define KVRM_AT(offset, size) "m"(*reinterpret_cast<const u8(*)[size]>(at + (offset)))
 
@@ -232,7 +232,7 @@ struct LinkedWindowMemory {
       LinkedBacking backing{links};
       return otherwise(backing).load(cpu, address, value);
     } else {
-      if (KVRM_UNLIKELY(address >= kWindowBytes)) return Trap::kFallback;
+      if (KVRM_UNLIKELY(kvrm_outside_window(address))) return Trap::kFallback;
       Pieces pieces;
       if (KVRM_UNLIKELY(!WindowLoad{links->window + address}.load(pieces))) return Trap::kFallback;
       __builtin_memcpy(&value, &pieces, sizeof(T));
@@ -247,7 +247,7 @@ struct LinkedWindowMemory {
       LinkedBacking backing{links};
       return otherwise(backing).store(cpu, address, value);
     } else {
-      if (KVRM_UNLIKELY(address >= kWindowBytes)) return Trap::kFallback;
+      if (KVRM_UNLIKELY(kvrm_outside_window(address))) return Trap::kFallback;
       // All or nothing: one page, or one instruction.
       constexpr u64 kInPage = ~memory::kPageMask;
       constexpr bool kOneInstruction = sizeof(T) <= 8 || (sizeof(T) == 16 && !kIsPair<Pieces>);

@@ -204,11 +204,12 @@ std::unique_ptr<HostCode> HostCompiler::link(std::span<const char> object, const
     std::fprintf(map, "%llx %llx %s\n", static_cast<unsigned long long>(address->getValue()), size, name.c_str());
     std::fflush(map);
   }
-  return std::make_unique<HostCode>(address->toPtr<interpreter::Handler>(),
-                                    [linker = parts_->linker, windows = parts_->windows, faults = std::move(faults), tracker] {
-                                      windows->remove(faults);
-                                      llvm::consumeError(tracker->remove());
-                                    });
+  return std::make_unique<HostCode>(
+      address->toPtr<interpreter::Handler>(),
+      [linker = parts_->linker, windows = parts_->windows, faults = std::move(faults), tracker] {
+        windows->remove(faults);
+        llvm::consumeError(tracker->remove());
+      });
 }
 
 void HostCompiler::write_perf_map() { parts_->perf_map = perf_map(); }

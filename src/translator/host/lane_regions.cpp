@@ -22,6 +22,8 @@ constexpr u32 kChangesForgotten = 4;  // what a freed region counts
 constexpr std::size_t kMostGivenUp = std::size_t{1} << 14;  // entries whose changes are counted
 constexpr u32 kMostFpModeMisses = 1000;
 constexpr u32 kAllWords = ~0u;
+// What an access costs that leaves its region, in instructions, and how much of that shows that a window does not help.
+constexpr u64 kFallbackCost = 64, kMostFallbackCost = 20000 * kFallbackCost;
 // Regions of up to so many words wait until they are affordable; code in pieces is slower.
 constexpr double kGoodWords = 64, kTolerance = 1.25;
 // How many candidates are planned at a time.
@@ -221,16 +223,26 @@ interpreter::Handler LaneRegions::in_other_fp_mode(Entry* slot, u64 pc) {
   return plain;
 }
 
+// Regions are for the window while there is one. A guest whose accesses mostly leave regions, because of tags or of
+// pages that a window cannot show, is faster without.
+void LaneRegions::follow_window(u64 retired) {
+  const interpreter::Context& context = engine_.context();
+  fallback_cost_ -= std::min(fallback_cost_, retired);
+  if (uses_window_ && context.step_next) fallback_cost_ += kFallbackCost;
+  if (fallback_cost_ > kMostFallbackCost) space_.give_up_window();
+  const bool has_window = context.window != nullptr && space_.window() != nullptr;
+  if (has_window == uses_window_) return;
+  uses_window_ = has_window;
+  uninstall_if([](const Installed&) { return true; });
+}
+
 LaneRegions::Pace LaneRegions::between_bursts(const Cpu& cpu, u64 retired) {
   default_fp_mode_ = cpu.fpcr == 0 && (cpu.fpsr & semantics::kInexact) != 0;
   if (const u64 pressure = translator_->pressure(); pressure != pressure_seen_) {
     pressure_seen_ = pressure;
     uninstall_if([](const Installed&) { return true; });
   }
-  if (const bool has_window = engine_.context().window != nullptr; has_window != uses_window_) {
-    uses_window_ = has_window;
-    uninstall_if([](const Installed&) { return true; });
-  }
+  follow_window(retired);
   released_.clear();
   if (std::exchange(current_, this) != this || sampler_.has_moved()) sampler_.restart_clock();
   const u64 paused = std::exchange(engine_.context().paused_region, interpreter::Context::kNoAddress);
