@@ -102,6 +102,8 @@ void add_machine_options(CommandSpec command, MachineArguments& arguments) {
       .one_of({"text", "json"});
   command.flag("--perf-map", arguments.perf_map,
                "Write /tmp/perf-PID.map, so that perf(1) can name translated code (CPU device)");
+  command.flag("--no-windows", arguments.no_windows,
+               "Check each access of translated code in a table of pages instead of by the host's MMU (CPU device)");
   command.flag("--verbose", arguments.verbose,
                "Name unknown system calls on stderr, say what the kernel confines kvrm to, and why the code cache "
                "is off");
@@ -128,6 +130,7 @@ Result<Settings> settings_of(const MachineArguments& arguments, const std::vecto
   settings.options.device = device_named(arguments.device);
   settings.options.engine = engine_named(arguments.engine);
   settings.options.perf_map = arguments.perf_map;
+  settings.options.windows = !arguments.no_windows;
   settings.options.abandon_compilers = true;  // main() ends with _Exit
   if (const std::string problem = code_cache_problem(arguments.root); !problem.empty()) {
     settings.options.code_cache = false;

@@ -31,6 +31,7 @@ struct MachineArguments {
   bool dispatch_every = false;
   bool lane_stats = false;
   bool perf_map = false;
+  bool no_windows = false;
   bool verbose = false;
   bool strace = false;
   bool no_confine = false;

@@ -60,6 +60,9 @@ struct Options {
   // off for the machine (cache.h), but not for a GPU kernel that is already loaded.
   bool code_cache = true;
   bool perf_map = false;  // CPU device: write /tmp/perf-PID.map, which names translated code to perf(1)
+  // CPU device: a guest's memory may be one reservation of host addresses, which makes translated code faster. This
+  // installs a handler for SIGSEGV that serves these reservations and passes every other signal on.
+  bool windows = true;
   // For a process that ends with std::_Exit: destroying a machine does not wait for running compilers.
   bool abandon_compilers = false;
   unsigned threads = 0;  // CPU device: host threads for its lanes; 0: one per host processor

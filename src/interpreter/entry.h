@@ -73,6 +73,8 @@ struct Context {
 
   memory::Tlb* translations;
   memory::AddressSpace* space;
+  // Guest address 0 on the host, for code that accesses memory through the window; null: no such code may run.
+  u8* window;
   class PredecodeCache* cache;
 
   // The entry pc of the region that last paused because the budget ended; kNoAddress: not in the last burst.

@@ -122,11 +122,16 @@ void PredecodeCache::bind(const u8* page, u64 address) {
   if (found != pages_.end()) found->second->bound_to = address;
 }
 
+void PredecodeCache::forget(const u8* page) {
+  const auto found = pages_.find(page);
+  if (found == pages_.end()) return;
+  clear(found->second->decoded);
+  found->second->bound_to = Context::kNoAddress;
+}
+
 void PredecodeCache::code_written(const u8* page) {
-  auto found = pages_.find(page);
-  if (found != pages_.end()) {
-    clear(found->second->decoded);
-    found->second->bound_to = Context::kNoAddress;
+  if (pages_.contains(page)) {
+    forget(page);
     ++invalidations_;
   }
   if (regions_) regions_->code_written(page);

@@ -34,6 +34,8 @@ class PredecodeCache final : public memory::CodeListener {
   static bool is_undecoded(const Entry& entry);
   // Entries of the page hold code for this address: they are cleared when it is entered at another one.
   void bind(const u8* page, u64 address);
+  // Its words are decoded again when they run.
+  void forget(const u8* page);
 
   void code_written(const u8* page) override;
   void code_remapped() override;

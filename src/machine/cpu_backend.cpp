@@ -75,6 +75,7 @@ CpuBackend::CpuBackend(const Options& options, DispatchOptions dispatch,
       engine_(options.engine),
       dispatch_(std::move(dispatch)),
       translator_(std::move(translator)),
+      windows_(translator_ && options.windows),
       cache_(translator_ && !translator_->settings().folder.path().empty(), options.notice),
       shared_memory_(options.shared_memory ? std::make_shared<memory::AddressSpace>(memory_limit_, true) : nullptr),
       pool_(threads_),
@@ -97,9 +98,12 @@ CpuLane& CpuBackend::at(unsigned lane) {
 
 std::unique_ptr<CpuLane> CpuBackend::new_lane(memory::AccountPointer account) const {
   if (!account) account = std::make_shared<memory::Account>(memory_limit_);
-  return std::make_unique<CpuLane>(
-      shared_memory_ ? shared_memory_ : std::make_shared<memory::AddressSpace>(std::move(account)), dispatch_,
-      translator_);
+  auto space = shared_memory_;
+  if (!space) {
+    space = std::make_shared<memory::AddressSpace>(std::move(account));
+    if (windows_) space->use_window();
+  }
+  return std::make_unique<CpuLane>(std::move(space), dispatch_, translator_);
 }
 
 Result<void> CpuBackend::start(unsigned lane, const linux_abi::Program& program, linux_abi::ProcessOptions options) {

@@ -42,6 +42,7 @@ class CpuBackend final : public Backend {
   const Engine engine_;
   const DispatchOptions dispatch_;
   const std::shared_ptr<translator::Translator> translator_;  // null: the interpreter alone
+  const bool windows_;  // lanes have one if the host grants it
   CacheGuard cache_;
   const std::shared_ptr<memory::AddressSpace> shared_memory_;  // of all lanes; null: each has its own
   backend::cpu::ThreadPool pool_;

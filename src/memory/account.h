@@ -35,6 +35,7 @@ class Account {
     } while (!held_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
     return true;
   }
+  void add(u64 bytes) { held_.fetch_add(bytes, std::memory_order_relaxed); }  // that were released just now
   void release(u64 bytes) { held_.fetch_sub(bytes, std::memory_order_relaxed); }
 
   // Memory that was released and that the host still has: it counts, but goes before a charge fails. `reclaim` runs in

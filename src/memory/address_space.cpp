@@ -4,34 +4,16 @@
 #include <cstring>
 
 #include "memory/freestanding/shared_bytes.h"
+#include "memory/page_entry.h"
 
 namespace kvrm::memory {
 namespace {
-
-// Flags in the low bits of a page entry. kPageRead, kPageWrite and kPageExecute have Protection's values.
-constexpr u64 kPageRead = kRead;
-constexpr u64 kPageWrite = kWrite;
-constexpr u64 kPageExecute = kExecute;
-constexpr u64 kPagePrivate = 8;  // a frame of ours; otherwise shared bytes that must be copied before a write
-constexpr u64 kPageCode = 16;    // decoded code refers to it
-constexpr u64 kPagePresent = 32;
-constexpr u64 kPageInPlace = 64;  // shared bytes that are written where they are
-constexpr u64 kPageOwn = kPagePrivate | kPageInPlace;
-constexpr u64 kFlags = kPageSize - 1;
-constexpr u64 kPermissions = kPageRead | kPageWrite | kPageExecute;
-
-alignas(kPageSize) constexpr u8 kZeros[kPageSize] = {};
 
 // Where the host cannot exchange 16 bytes at once.
 u32* shared_locks() {
   static u32 locks[kSharedLocks];
   return sync::kHasExchange16 ? nullptr : locks;
 }
-
-u8* page_of(u64 entry) { return reinterpret_cast<u8*>(entry & ~kFlags); }
-u64 entry_of(const u8* page, u64 flags) { return reinterpret_cast<u64>(page) | flags; }
-u64 page_base(u64 address) { return address & ~(kPageSize - 1); }
-u64 page_offset(u64 address) { return address & (kPageSize - 1); }
 
 }  // namespace
 
@@ -96,6 +78,7 @@ bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_
   if (!image) return map(address, size, protection);
   if (!areas_.may_change(address, size) || page_offset(offset) != 0) return false;
   const bool in_place = image->is_written_in_place();
+  if (in_place) give_up_window();  // such pages lie elsewhere
   if (in_place ? (protection & kExecute) != 0 : is_shared_ && account()->room() < size) return false;
   const bool may_end_image = areas_.has_source(address, size);
   if (!make_room()) return false;
@@ -141,6 +124,7 @@ bool AddressSpace::protect(u64 address, u64 size, u32 protection) {
   const bool whole = areas_.protect(address, size, protection);
   for_each_entry(address, size,
                  [&](u64, u64& entry) { entry = (entry & ~kPermissions) | (protection & kPermissions); });
+  protect_window(address, size, protection);
   map_changed();
   return whole;
 }
@@ -167,6 +151,7 @@ bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
   areas_.move(from, from_size, to, to_size);
   for_each_entry(from, kept, [&](u64 address, u64& entry) {
     if (entry & kPageCode) forget_code(entry);
+    move_frame(address - from + to, entry);
     *make_slot(address - from + to) = entry;
     entry = 0;
   });
@@ -263,34 +248,13 @@ u64* AddressSpace::make_slot(u64 address) {
   return &leaf->entries[page & (kFanout - 1)];
 }
 
-// Visits the pages of the range that are present, skipping what was never touched.
-template <class Visit>
-void AddressSpace::for_each_entry(u64 address, u64 size, Visit visit) {
-  constexpr u64 kLeafBytes = kFanout * kPageSize;
-  constexpr u64 kBranchBytes = kFanout * kLeafBytes;
-  const u64 end = address + size;
-  for (u64 at = address; at < end;) {
-    Branch* branch = branches_[at / kBranchBytes].get();
-    Leaf* leaf = branch ? branch->leaves[at / kLeafBytes % kFanout].get() : nullptr;
-    if (!leaf) {
-      const u64 step = branch ? kLeafBytes : kBranchBytes;
-      at = (at / step + 1) * step;
-      continue;
-    }
-    const u64 leaf_end = std::min(end, (at / kLeafBytes + 1) * kLeafBytes);
-    for (; at < leaf_end; at += kPageSize) {
-      u64& entry = leaf->entries[at / kPageSize % kFanout];
-      if (entry & kPagePresent) visit(at, entry);
-    }
-  }
-}
-
 void AddressSpace::drop_pages(u64 address, u64 size) {
   for_each_entry(address, size, [&](u64, u64& entry) {
     if (entry & kPageCode) forget_code(entry);
     if (entry & kPagePrivate) frames_.release(page_of(entry));
     entry = 0;
   });
+  hide(address, size);
 }
 
 // A page that was never touched shows its image, or zeros.
@@ -322,12 +286,13 @@ u64 AddressSpace::entry_for_read(u64 address, u32 required) const {
 }
 
 bool AddressSpace::make_private(u64 address, u64& entry) {
-  u8* frame = frames_.allocate(address);
+  u8* frame = frames_.allocate(page_base(address), (entry & kPageRead) && window());
   if (!frame) return false;
-  std::memcpy(frame, page_of(entry), kPageSize);
+  // A fresh page of the window has zeros already.
+  if (page_of(entry) != kZeros || !window_ || !window_->holds(frame)) std::memcpy(frame, page_of(entry), kPageSize);
   const bool was_code = entry & kPageCode;
   if (was_code) forget_code(entry);
-  entry = entry_of(frame, (entry & kFlags) | kPagePrivate);
+  entry = entry_of(frame, (entry & kPageFlags & ~kPageShown) | kPagePrivate);
   if (was_code && listener_) listener_->code_remapped();
   return true;
 }
@@ -335,7 +300,7 @@ bool AddressSpace::make_private(u64 address, u64& entry) {
 // The page is about to change, to go away or to be replaced: nothing decoded from it may be used again. That holds
 // for shared bytes too, since an image may be freed and its storage come back as another.
 void AddressSpace::forget_code(u64& entry) {
-  entry &= ~kPageCode;
+  entry &= ~(kPageCode | kPageShown);
   if (listener_) listener_->code_written(page_of(entry));
 }
 
@@ -369,8 +334,9 @@ AddressSpace::Resolved AddressSpace::resolve(Tlb& cache, u64 tagged, Access acce
       cache.set_shared(address, entry & kPageRead, (entry & (kPageWrite | kPageExecute)) == kPageWrite, page_of(entry));
     return {Trap::kNone, page_of(entry), entry};
   }
-  const bool writable = (entry & kPageWrite) && (entry & kPageOwn) && !(entry & kPageCode);
-  cache.set(address, entry & kPageRead, writable, page_of(entry));
+  show(address, entry);
+  if (!Window::has(address)) give_up_window();
+  cache.set(address, entry & kPageRead, is_writable(entry), page_of(entry));
   return {Trap::kNone, page_of(entry), entry};
 }
 
@@ -378,7 +344,12 @@ AddressSpace::CodePage AddressSpace::code_page(u64 address) {
   const Resolved resolved = resolve(cache_, address, Access::kExecute);
   if (resolved.trap != Trap::kNone) return {resolved.trap, nullptr};
   if (is_shared_) return {Trap::kNone, resolved.page};  // every page that may be executed counts as code
-  *make_slot(address & kUntagged) |= kPageCode;  // there: the page was just resolved
+  u64& entry = *make_slot(address & kUntagged);  // there: the page was just resolved
+  if (!(entry & kPageCode)) {
+    if (is_writable(entry)) entry &= ~kPageShown;
+    entry |= kPageCode;
+    show(address & kUntagged, entry);
+  }
   // One page may be cached once only, under its own address; stores must take the slow path from now on.
   cache_.at(address).write_tag = kNoPage;
   return {Trap::kNone, resolved.page};
@@ -532,7 +503,8 @@ bool AddressSpace::poke(u64 tagged, const void* from, std::size_t size) {
       forget_code(entry);
     }
     const std::size_t count = std::min<std::size_t>(size - done, kPageSize - page_offset(at));
-    write_page(entry, page_offset(at), static_cast<const u8*>(from) + done, count);
+    show(at, entry);
+    write_protected(at, entry, static_cast<const u8*>(from) + done, count);
     done += count;
   }
   return true;

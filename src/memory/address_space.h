@@ -5,11 +5,14 @@
 // are never written: the first write to such a page moves it into a private frame. The exception is an image made to be
 // written in place; it holds no code.
 //
+// A space with a window (memory/window.h) also shows its pages there, for translated code.
+//
 // A shared space is one memory for many lanes, each on a thread of its own. All its pages are there from the start, so
 // that nothing but their bytes changes while lanes run, and every access to them is atomic
 // (memory/freestanding/shared_bytes.h). Its map changes only while all lanes are stopped.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -22,6 +25,8 @@
 #include "memory/freestanding/paged.h"
 #include "memory/guest_memory.h"
 #include "memory/image.h"
+#include "memory/page_entry.h"
+#include "memory/window.h"
 
 namespace kvrm::memory {
 
@@ -42,6 +47,13 @@ class AddressSpace final : public GuestMemory {
   ~AddressSpace() override;
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
+
+  // For a space that is still empty. False: the host refuses, or lanes share the space.
+  bool use_window();
+  // Where guest address 0 lies on the host. Null: there is no window, or the guest needs pages that a window cannot
+  // show well; this may begin at any time, and holds from then on. Code that knows the window may still run after that.
+  u8* window() const { return window_ && !gave_up_window_ ? window_->base() : nullptr; }
+  void give_up_window() { gave_up_window_ = true; }
 
   bool read(u64 address, void* to, std::size_t size) const override;
   bool write(u64 address, const void* from, std::size_t size) override;
@@ -130,6 +142,13 @@ class AddressSpace final : public GuestMemory {
   bool make_private(u64 address, u64& entry);
   void forget_code(u64& entry);
   Resolved resolve(Tlb& cache, u64 address, Access access);
+  void show(u64 address, u64& entry);
+  bool show_shared(u64 address);
+  bool change_frame(u64 address, u64& entry, bool into_window);
+  void protect_window(u64 address, u64 size, u32 protection);
+  void move_frame(u64 to, u64& entry);
+  void hide(u64 address, u64 size);
+  void write_protected(u64 address, u64& entry, const void* from, u64 count);
   template <class Copy>
   SlowAccess each_page(Tlb& cache, u64 address, u32 size, Access access, Copy copy);
 
@@ -147,6 +166,9 @@ class AddressSpace final : public GuestMemory {
   std::atomic<u64> code_version_ = 0;  // of a shared space: counts writes to pages that may be executed
   u64 tables_ = 0;
   u64 charged_ = 0;  // tables and areas on the account
+  std::unique_ptr<Window> window_;
+  bool gave_up_window_ = false;
+  u64 code_changes_ = 0;  // of the protection in the window
   FramePool frames_;
   std::vector<memory::Area> area_storage_;
   Areas areas_;
@@ -155,5 +177,27 @@ class AddressSpace final : public GuestMemory {
   CodeListener* listener_ = nullptr;
   Tlb cache_;
 };
+
+// Visits the pages of the range that are present, skipping what was never touched.
+template <class Visit>
+void AddressSpace::for_each_entry(u64 address, u64 size, Visit visit) {
+  constexpr u64 kLeafBytes = kFanout * kPageSize;
+  constexpr u64 kBranchBytes = kFanout * kLeafBytes;
+  const u64 end = address + size;
+  for (u64 at = address; at < end;) {
+    Branch* branch = branches_[at / kBranchBytes].get();
+    Leaf* leaf = branch ? branch->leaves[at / kLeafBytes % kFanout].get() : nullptr;
+    if (!leaf) {
+      const u64 step = branch ? kLeafBytes : kBranchBytes;
+      at = (at / step + 1) * step;
+      continue;
+    }
+    const u64 leaf_end = std::min(end, (at / kLeafBytes + 1) * kLeafBytes);
+    for (; at < leaf_end; at += kPageSize) {
+      u64& entry = leaf->entries[at / kPageSize % kFanout];
+      if (entry & kPagePresent) visit(at, entry);
+    }
+  }
+}
 
 }  // namespace kvrm::memory

@@ -18,6 +18,7 @@ class Image {
   template <class Fill>
   Image(u64 size, Fill fill) : Image(size, Kind::kRead) {
     fill(data_);
+    seal();
   }
   // Zeros that are written in place: nothing is copied, and every guest that maps them sees the writes.
   explicit Image(u64 size) : Image(size, Kind::kWrittenInPlace) {}
@@ -35,6 +36,7 @@ class Image {
  private:
   enum class Kind { kRead, kWrittenInPlace };
   Image(u64 size, Kind kind);
+  void seal();  // read-only from now on
 
   u8* data_ = nullptr;
   u64 size_;

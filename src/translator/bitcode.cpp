@@ -13,8 +13,10 @@
   extern "C" __attribute__((visibility("hidden"))) const char name##_begin[], name##_end[]
 KVRM_EMBED(kvrm_rows, KVRM_BITCODE);
 KVRM_EMBED(kvrm_shared_rows, KVRM_SHARED_BITCODE);
+KVRM_EMBED(kvrm_window_rows, KVRM_WINDOW_BITCODE);
 KVRM_EMBED(kvrm_gpu_rows, KVRM_GPU_BITCODE);
 KVRM_EMBED(kvrm_stencils, KVRM_STENCILS);
+KVRM_EMBED(kvrm_window_stencils, KVRM_WINDOW_STENCILS);
 
 #define KVRM_ROWS_VERSION(text) static constexpr std::string_view kRowsVersion = text;
 #define KVRM_COLD_FUNCTION(name) extern "C" void name();
@@ -31,12 +33,21 @@ std::string_view shared_rows_bitcode() {
   return {kvrm_shared_rows_begin, static_cast<std::size_t>(kvrm_shared_rows_end - kvrm_shared_rows_begin)};
 }
 
+std::string_view window_rows_bitcode() {
+  return {kvrm_window_rows_begin, static_cast<std::size_t>(kvrm_window_rows_end - kvrm_window_rows_begin)};
+}
+
 std::string_view gpu_rows_bitcode() {
   return {kvrm_gpu_rows_begin, static_cast<std::size_t>(kvrm_gpu_rows_end - kvrm_gpu_rows_begin)};
 }
 
 std::string_view stencils_table() {
   return {kvrm_stencils_begin, static_cast<std::size_t>(kvrm_stencils_end - kvrm_stencils_begin)};
+}
+
+std::string_view window_stencils_table() {
+  return {kvrm_window_stencils_begin,
+          static_cast<std::size_t>(kvrm_window_stencils_end - kvrm_window_stencils_begin)};
 }
 
 std::string_view rows_version() { return kRowsVersion; }

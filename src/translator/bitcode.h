@@ -1,4 +1,5 @@
-// The embedded bitcode of rows.cpp, for this host, for lanes on it that share one memory, and for GPUs.
+// The embedded bitcode of rows.cpp, for this host, for lanes on it that share one memory or
+// have a window, and for GPUs.
 #pragma once
 
 #include <string_view>
@@ -7,9 +8,11 @@ namespace kvrm::translator {
 
 std::string_view rows_bitcode();
 std::string_view shared_rows_bitcode();
+std::string_view window_rows_bitcode();
 std::string_view gpu_rows_bitcode();
-// The table of stencils (stencils/format.h).
+// The tables of stencils (stencils/format.h), for lanes without and with a window.
 std::string_view stencils_table();
+std::string_view window_stencils_table();
 // Changes with all of them.
 std::string_view rows_version();
 

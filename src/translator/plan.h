@@ -32,6 +32,7 @@ struct Plan {
   std::vector<u32> entry_points;  // the block of each
   u32 words = 0;
   bool default_fp_mode = false;  // it has floating point and relies on CodeView::default_fp_mode
+  bool uses_window = false;      // accesses memory through the lane's window
 
   // All blocks lie between these addresses.
   u64 from() const;

@@ -28,7 +28,9 @@ Source Source::of(const Plan& plan) {
   source.entry_pc = plan.blocks.front().address;
   source.default_fp_mode = plan.default_fp_mode;
   Hash hash;
+  source.uses_window = plan.uses_window;
   hash.add(plan.default_fp_mode);
+  hash.add(plan.uses_window);
   for (const PlanBlock& block : plan.blocks) {
     hash.add(block.address);
     for (const u32 word : block.words) hash.add(word);

@@ -23,6 +23,7 @@ struct Source {
   std::vector<Span> spans;
   u64 hash = 0;
   bool default_fp_mode = false;  // as the plan's
+  bool uses_window = false;      // as the plan's
 
   static Source of(const Plan& plan);
   std::string name() const;

@@ -1,6 +1,7 @@
 // Prints the translation of a few words, or how long it takes:
 // region_text ir|asm|x86|time|ptx|ptx-alone|ptx-time ENTRY_PC WORD...   (numbers in hexadecimal)
-// asm is for this processor, x86 for one that is the same everywhere.
+// asm is for this processor, x86 for one that is the same everywhere. window-ir, window-asm, window-x86 and window-time
+// are for a lane with a window.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -16,7 +17,9 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "region_text: ir|asm|x86|time|ptx|ptx-alone|ptx-time ENTRY_PC WORD...\n");
     return 2;
   }
-  const std::string_view what = arguments[1];
+  std::string_view what = arguments[1];
+  const bool uses_window = what.starts_with("window-");
+  if (uses_window) what.remove_prefix(7);
   const u64 entry_pc = std::strtoull(arguments[2], nullptr, 16);
   std::vector<u32> words;
   for (int i = 3; i < count; ++i) words.push_back(static_cast<u32>(std::strtoul(arguments[i], nullptr, 16)));
@@ -26,7 +29,8 @@ int main(int count, char** arguments) {
     return index < words.size() ? std::optional(words[index]) : std::nullopt;
   };
   view.follow = [](const auto&) { return true; };
-  const translator::Plan plan = translator::make_plan(entry_pc, view, {.once = what.starts_with("ptx")});
+  translator::Plan plan = translator::make_plan(entry_pc, view, {.once = what.starts_with("ptx")});
+  plan.uses_window = uses_window;
   if (plan.blocks.empty()) {
     std::fprintf(stderr, "region_text: nothing there can be translated\n");
     return 1;

@@ -11,6 +11,7 @@ namespace kvrm::translator {
 struct Links {
   memory::Tlb* translations;
   void* space;
+  u8* window;  // guest address 0 on the host; null: there is none
 };
 
 // The slow paths, defined by the host (host/exits.cpp). They preserve all general registers, so that these rare calls

@@ -4,6 +4,8 @@
 #if defined(__NVPTX__) || defined(KVRM_LANE_ROWS)
 #define KVRM_LANES
 #include "translator/freestanding/lane_links.h"
+#elif defined(KVRM_WINDOW_ROWS)
+#include "translator/freestanding/window_links.h"
 #else
 #include "translator/freestanding/links.h"
 #endif
@@ -23,6 +25,9 @@ KVRM_INLINE Trap run_row(Cpu& cpu, Links* links, u64 bits) {
   LinkedLaneMemory memory{links};
 #elif defined(KVRM_SHARED_ROWS)
   LinkedSharedMemory memory{links};
+#elif defined(KVRM_WINDOW_ROWS)
+  LinkedBacking backing{links};
+  WindowMemory<memory::Paged<LinkedBacking>> memory{links->window, {links->translations, &backing}};
 #else
   LinkedBacking backing{links};
   memory::Paged<LinkedBacking> memory{links->translations, &backing};

@@ -2,6 +2,9 @@
 // only, never linked.
 #include "interpreter/freestanding/variants.h"
 #include "memory/freestanding/paged.h"
+#if defined(KVRM_WINDOW_STENCILS)
+#include "translator/freestanding/window_links.h"
+#endif
 
 namespace kvrm::translator {
 
@@ -41,16 +44,20 @@ struct HitMemory {
 };
 
 template <class Op, u32 kVariant>
-Trap run_variant(Cpu* cpu, memory::Tlb* tlb, u64 bits) {
+Trap run_variant(Cpu* cpu, memory::Tlb* tlb, [[maybe_unused]] u8* window, u64 bits) {
   Op op;
   static_assert(sizeof(op) <= sizeof(bits));
   __builtin_memcpy(&op, &bits, sizeof(op));
   interpreter::Variants<Op>::template fix<kVariant>(op);
+#if defined(KVRM_WINDOW_STENCILS)
+  WindowMemory<HitMemory> memory{window, {tlb}};
+#else
   HitMemory memory{tlb};
+#endif
   return semantics::Meaning<Op>::execute(*cpu, memory, op);
 }
 
-using Function = Trap (*)(Cpu*, memory::Tlb*, u64);
+using Function = Trap (*)(Cpu*, memory::Tlb*, u8*, u64);
 
 // The functions of a row, by variant. The stencil compiler finds them through kvrm_variants_ROW.
 template <class Op, class Integer, Integer... kVariant>

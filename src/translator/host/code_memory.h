@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/types.h"
 
@@ -18,7 +19,11 @@ class CodeMemory {
   CodeMemory(const CodeMemory&) = delete;
   CodeMemory& operator=(const CodeMemory&) = delete;
 
+  // Code begins at a multiple of this. No two pieces of code share a block.
+  static constexpr u64 kBlockBytes = u64{64} << 10;
+
   const u8* begin() const { return begin_; }
+  std::vector<const u8*> blocks() const;
   std::size_t size() const { return size_; }
 
  private:

@@ -20,6 +20,7 @@
 #include "translator/bitcode.h"
 #include "translator/host/exits.h"
 #include "translator/host/frame.h"
+#include "translator/host/window_accesses.h"
 #include "translator/library.h"
 #include "translator/passes/pipeline.h"
 #include "translator/stitcher.h"
@@ -54,6 +55,7 @@ std::unique_ptr<llvm::TargetMachine> make_target(const std::string& cpu, const s
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();  // of the accesses to windows
     switch_on("disable-lsr");  // it splits guest registers, which exits then put together again
   });
   const std::string triple = llvm::sys::getProcessTriple();
@@ -116,19 +118,31 @@ struct HostCompiler::Parts {
   std::string cpu, features;
   bool shares_memory = false;
   std::unique_ptr<llvm::TargetMachine> target;
-  std::unique_ptr<Library> library;
+  std::unique_ptr<Library> library, window_library;
   std::shared_ptr<llvm::orc::LLJIT> linker;
+  std::shared_ptr<WindowAccesses> windows = std::make_shared<WindowAccesses>();
   std::FILE* perf_map = nullptr;
 
   std::unique_ptr<llvm::Module> optimized(const Plan& plan, const std::string& name) {
-    std::string error;
-    if (!library) library = Library::create(shares_memory ? shared_rows_bitcode() : rows_bitcode(), error);
-    if (!library) return nullptr;
+    Library* const rows = library_for(plan);
+    if (!rows) return nullptr;
     HostFrame frame(cpu, features);
-    llvm::Function* function = stitch(*library, frame, plan, name);
+    llvm::Function* function = stitch(*rows, frame, plan, name);
     if (!function) return nullptr;
     optimize(*function, *target, !shares_memory);
-    return extract(*library, function);
+    return extract(*rows, function);
+  }
+
+  Library* library_for(const Plan& plan) {
+    std::string error;
+    std::unique_ptr<Library>& rows = plan.uses_window ? window_library : library;
+    if (!rows) {
+      rows = Library::create(plan.uses_window ? window_rows_bitcode()
+                             : shares_memory  ? shared_rows_bitcode()
+                                              : rows_bitcode(),
+                             error);
+    }
+    return rows.get();
   }
 
   ObjectFile emitted(llvm::Module& module, llvm::CodeGenFileType kind) const {
@@ -184,13 +198,18 @@ std::unique_ptr<HostCode> HostCompiler::link(std::span<const char> object, const
   if (llvm::Error error = parts_->linker->addObjectFile(tracker, std::move(buffer))) return fail(std::move(error));
   auto address = parts_->linker->lookup(name);
   if (!address) return fail(address.takeError());
+  std::vector<const void*> faults = parts_->windows->add(object, address->toPtr<const u8*>());
   if (std::FILE* map = parts_->perf_map) {
     const u64 size = size_of_code({llvm::StringRef(object.data(), object.size()), name});
     std::fprintf(map, "%llx %llx %s\n", static_cast<unsigned long long>(address->getValue()), size, name.c_str());
     std::fflush(map);
   }
-  return std::make_unique<HostCode>(address->toPtr<interpreter::Handler>(),
-                                    [linker = parts_->linker, tracker] { llvm::consumeError(tracker->remove()); });
+  return std::make_unique<HostCode>(
+      address->toPtr<interpreter::Handler>(),
+      [linker = parts_->linker, windows = parts_->windows, faults = std::move(faults), tracker] {
+        windows->remove(faults);
+        llvm::consumeError(tracker->remove());
+      });
 }
 
 void HostCompiler::write_perf_map() { parts_->perf_map = perf_map(); }

@@ -46,7 +46,7 @@ class HostCompiler {
 
   // Empty if the plan cannot be compiled.
   ObjectFile compile(const Plan& plan, const std::string& name);
-  // Null if the object file is damaged.
+  // Null if the object file is damaged, or if faults in windows cannot be served.
   std::unique_ptr<HostCode> link(std::span<const char> object, const std::string& name);
 
   // From now on link() lists its code in /tmp/perf-PID.map, which perf reads.

@@ -96,6 +96,8 @@ void HostFrame::fill_links(llvm::IRBuilder<>& builder, Value* links, u32 /*numbe
   Value* space = builder.CreateLoad(builder.getPtrTy(), at(builder, context, offsetof(Context, space)));
   builder.CreateStore(cache, at(builder, links, offsetof(Links, translations)));
   builder.CreateStore(space, at(builder, links, offsetof(Links, space)));
+  Value* window = builder.CreateLoad(builder.getPtrTy(), at(builder, context, offsetof(Context, window)));
+  builder.CreateStore(window, at(builder, links, offsetof(Links, window)));
 }
 
 void HostFrame::go_on(llvm::IRBuilder<>& builder, Value* handler, Value* entry, Value* last) {

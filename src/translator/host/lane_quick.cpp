@@ -24,16 +24,26 @@ LaneQuick::State* LaneQuick::state_of(u64 pc, const u8* page) {
   const auto [found, is_new] = states_.emplace(page, State{address, nullptr});
   State& state = found->second;
   if (is_new && pages_->may_have(address)) {
-    state.code = pages_->find(address, words_of(page));
+    state.code = pages_->find(address, words_of(page), uses_window_);
     if (state.code) cache_.bind(page, address);
   }
   return state.address == address ? &state : nullptr;
 }
 
 bool LaneQuick::translate(State& state, const u8* page) {
-  state.code = pages_->make(state.address, words_of(page));
+  state.code = pages_->make(state.address, words_of(page), uses_window_);
   if (state.code) cache_.bind(page, state.address);
   return state.code != nullptr;
+}
+
+void LaneQuick::use_window(bool uses_window) {
+  if (!pages_) return;
+  uses_window = uses_window && pages_->may_use_window();
+  if (uses_window == uses_window_) return;
+  uses_window_ = uses_window;
+  for (const auto& [page, state] : states_)
+    if (state.code) cache_.forget(page);
+  states_.clear();
 }
 
 interpreter::Handler LaneQuick::handler_for(u64 pc, const u8* page) {

@@ -27,6 +27,9 @@ class LaneQuick {
     for (const u8* page : take_due(seconds_an_instruction)) install(page, keeps);
   }
 
+  // From now on code accesses the lane's window, or no window. Other code is dropped; the other tier's entries are gone.
+  void use_window(bool uses_window);
+
   // The page's bytes or its address have changed: its entries are cleared already.
   void forget(const u8* page) { states_.erase(page); }
   void forget_all() { states_.clear(); }
@@ -54,6 +57,7 @@ class LaneQuick {
   const std::shared_ptr<QuickPages> pages_;
   interpreter::PredecodeCache& cache_;
   const bool everything_;
+  bool uses_window_ = false;
   std::unordered_map<const u8*, State> states_;  // by physical page
   std::vector<const u8*> sampled_;  // since the last consider()
 };

@@ -22,6 +22,8 @@ constexpr u32 kChangesForgotten = 4;  // what a freed region counts
 constexpr std::size_t kMostGivenUp = std::size_t{1} << 14;  // entries whose changes are counted
 constexpr u32 kMostFpModeMisses = 1000;
 constexpr u32 kAllWords = ~0u;
+// What an access costs that leaves its region, in instructions, and how much of that shows that a window does not help.
+constexpr u64 kFallbackCost = 64, kMostFallbackCost = 20000 * kFallbackCost;
 // Regions of up to so many words wait until they are affordable; code in pieces is slower.
 constexpr double kGoodWords = 64, kTolerance = 1.25;
 // How many candidates are planned at a time.
@@ -87,6 +89,7 @@ std::vector<const u8*> LaneRegions::pages_of(const Source& source) {
 }
 
 std::optional<Entry> LaneRegions::install(const RegionPointer& region, Entry* slot, const Entry& plain) {
+  if (region->source.uses_window != uses_window_) return std::nullopt;
   std::vector<const u8*> pages = pages_of(region->source);
   if (pages.empty()) return std::nullopt;
   const Entry entry{region->handler, plain.operands};
@@ -121,7 +124,9 @@ Plan LaneRegions::plan_at(u64 pc, const Follow& follow, u32 most_words) {
   view.barriers_end = space_.is_shared();
   PlanLimits limits = translator_->settings().limits;
   limits.words = std::min(limits.words, most_words);
-  return make_plan(pc, view, limits);
+  Plan plan = make_plan(pc, view, limits);
+  plan.uses_window = uses_window_;
+  return plan;
 }
 
 // Follows what has cost the interpreter enough. A region ends where another one starts.
@@ -138,7 +143,7 @@ LaneRegions::Follow LaneRegions::follow_what_pays(const Profile& profile) const 
 
 Translator::Matches LaneRegions::matches(bool default_fp_mode) {
   return [this, default_fp_mode](const Source& source) {
-    return source.default_fp_mode == default_fp_mode && !pages_of(source).empty();
+    return source.default_fp_mode == default_fp_mode && source.uses_window == uses_window_ && !pages_of(source).empty();
   };
 }
 
@@ -221,12 +226,27 @@ interpreter::Handler LaneRegions::in_other_fp_mode(Entry* slot, u64 pc) {
   return plain;
 }
 
+// Regions are for the window while there is one. A guest whose accesses mostly leave regions, because of tags or of
+// pages that a window cannot show, is faster without.
+void LaneRegions::follow_window(u64 retired) {
+  const interpreter::Context& context = engine_.context();
+  fallback_cost_ -= std::min(fallback_cost_, retired);
+  if (uses_window_ && context.step_next) fallback_cost_ += kFallbackCost;
+  if (fallback_cost_ > kMostFallbackCost) space_.give_up_window();
+  const bool has_window = context.window != nullptr && space_.window() != nullptr;
+  if (has_window == uses_window_) return;
+  uses_window_ = has_window;
+  uninstall_if([](const Installed&) { return true; });
+  quick_.use_window(has_window);
+}
+
 LaneRegions::Pace LaneRegions::between_bursts(const Cpu& cpu, u64 retired) {
   default_fp_mode_ = cpu.fpcr == 0 && (cpu.fpsr & semantics::kInexact) != 0;
   if (const u64 pressure = translator_->pressure(); pressure != pressure_seen_) {
     pressure_seen_ = pressure;
     uninstall_if([](const Installed&) { return true; });
   }
+  follow_window(retired);
   released_.clear();
   if (std::exchange(current_, this) != this || sampler_.has_moved()) sampler_.restart_clock();
   const u64 paused = std::exchange(engine_.context().paused_region, interpreter::Context::kNoAddress);

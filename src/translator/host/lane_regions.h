@@ -70,6 +70,7 @@ class LaneRegions final : public interpreter::Regions {
   void reopen_forgotten();
   void count_change(u64 entry_pc, u32 count);
   void begin_program(u64 pc, const u8* page);
+  void follow_window(u64 retired);
   using Follow = std::function<bool(const Transition&)>;
   Plan plan_at(u64 pc, const Follow& follow, u32 most_words);
   Follow follow_what_pays(const Profile& profile) const;
@@ -95,6 +96,8 @@ class LaneRegions final : public interpreter::Regions {
   std::shared_ptr<SharedProfile> shared_;  // of the program
   Sampler sampler_;
   LaneQuick quick_;
+  bool uses_window_ = false;  // regions of this lane access memory through its window
+  u64 fallback_cost_ = 0;     // of accesses that left regions lately, in instructions
   bool default_fp_mode_ = false;  // FPCR was zero and inexact sticky at the last sample
 };
 

@@ -1,18 +1,47 @@
 #include "translator/host/quick_pages.h"
 
+#include <algorithm>
+
 #include "translator/host/thread_clock.h"
-#include "translator/stencils/table.h"
 
 namespace kvrm::translator {
 
-QuickPagePointer QuickPage::make(u64 address, const Words& words) {
-  stencils::PageCode code = stencils::translate_page(address, words);
+void QuickFaults::insert(const QuickPage& page) {
+  for (const u8* block : page.code().blocks()) pages_.insert(block, &page);
+}
+
+void QuickFaults::erase(const QuickPage& page) {
+  for (const u8* block : page.code().blocks()) pages_.erase(block);
+}
+
+const void* QuickFaults::find(const void* owner, const void* pc) {
+  const u64 block = reinterpret_cast<u64>(pc) & ~(CodeMemory::kBlockBytes - 1);
+  const void* page = static_cast<const QuickFaults*>(owner)->pages_.find(reinterpret_cast<const void*>(block));
+  return page ? static_cast<const QuickPage*>(page)->landing(pc) : nullptr;
+}
+
+const void* QuickPage::landing(const void* pc) const {
+  const u64 offset = reinterpret_cast<u64>(pc) - reinterpret_cast<u64>(code_->begin());
+  const auto found = std::ranges::lower_bound(accesses_, offset, {}, &stencils::PageCode::Access::offset);
+  return found == accesses_.end() || found->offset != offset ? nullptr : code_->begin() + found->landing;
+}
+
+QuickPage::~QuickPage() {
+  if (faults_ && code_) faults_->erase(*this);
+}
+
+QuickPagePointer QuickPage::make(u64 address, const Words& words, std::shared_ptr<QuickFaults> faults) {
+  stencils::PageCode code = stencils::translate_page(address, words, faults != nullptr);
   std::shared_ptr<QuickPage> page(new QuickPage);
   page->address_ = address;
   page->words_ = words;
   page->entry_points_ = code.entry_points;
+  page->accesses_ = std::move(code.accesses);
   page->code_ = CodeMemory::make(code.bytes);
-  return page->code_ ? page : nullptr;
+  page->faults_ = std::move(faults);
+  if (!page->code_) return nullptr;
+  if (page->faults_) page->faults_->insert(*page);
+  return page;
 }
 
 interpreter::Handler QuickPage::handler(u32 index) const {
@@ -25,19 +54,19 @@ bool QuickPage::contains(interpreter::Handler handler) const {
   return reinterpret_cast<u64>(handler) - reinterpret_cast<u64>(code_->begin()) < code_->size();
 }
 
-QuickPagePointer QuickPages::find(u64 address, const QuickPage::Words& words) {
+QuickPagePointer QuickPages::find(u64 address, const QuickPage::Words& words, bool uses_window) {
   const std::lock_guard lock(mutex_);
   const auto found = pages_.find(address);
   if (found == pages_.end()) return nullptr;
   for (const QuickPagePointer& page : found->second)
-    if (page->words() == words) return page;
+    if (page->uses_window() == uses_window && page->words() == words) return page;
   return nullptr;
 }
 
-QuickPagePointer QuickPages::make(u64 address, const QuickPage::Words& words) {
-  if (QuickPagePointer page = find(address, words)) return page;
+QuickPagePointer QuickPages::make(u64 address, const QuickPage::Words& words, bool uses_window) {
+  if (QuickPagePointer page = find(address, words, uses_window)) return page;
   const double begin = thread_seconds();
-  QuickPagePointer page = QuickPage::make(address, words);
+  QuickPagePointer page = QuickPage::make(address, words, uses_window ? faults_ : nullptr);
   const double seconds = thread_seconds() - begin;
   if (!page) return nullptr;
   const std::lock_guard lock(mutex_);

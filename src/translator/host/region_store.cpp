@@ -20,6 +20,7 @@ void write(Writer& to, const StoredRegion& region) {
   to.put(region.source.hash);
   to.put(region.words);
   to.put(static_cast<u32>(region.source.default_fp_mode));
+  to.put(static_cast<u32>(region.source.uses_window));
   to.put(static_cast<u32>(region.source.spans.size()));
   for (const Span& span : region.source.spans) {
     to.put(span.address);
@@ -31,12 +32,13 @@ void write(Writer& to, const StoredRegion& region) {
 }
 
 bool read(Reader& from, StoredRegion& region) {
-  u32 default_fp_mode = 0, spans = 0;
+  u32 default_fp_mode = 0, uses_window = 0, spans = 0;
   if (!from.get(region.source.entry_pc) || !from.get(region.source.hash) || !from.get(region.words) ||
-      !from.get(default_fp_mode) || !from.get(spans)) {
+      !from.get(default_fp_mode) || !from.get(uses_window) || !from.get(spans)) {
     return false;
   }
   region.source.default_fp_mode = default_fp_mode != 0;
+  region.source.uses_window = uses_window != 0;
   for (u32 i = 0; i < spans; ++i) {
     Span span{};
     u64 count = 0;

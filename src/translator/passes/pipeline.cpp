@@ -19,6 +19,7 @@
 #include "translator/passes/l1_tlb.h"
 #include "translator/passes/lazy_flags.h"
 #include "translator/passes/page_groups.h"
+#include "translator/passes/window_accesses.h"
 #include "translator/stitcher.h"
 
 namespace kvrm::translator {
@@ -36,13 +37,16 @@ class Pass : public llvm::PassInfoMixin<Pass<kWork>> {
 
 void flags_at_exits(llvm::Function& function) { make_flags_at_exits(function, *function.getArg(0)); }
 
-// A TLB lookup reads two words of an entry, in two blocks. Within a block the address folds into the load; across
-// blocks it would take a register.
+// A TLB lookup reads two words of an entry, in two blocks; accesses to a window share addresses. Within a block the
+// address folds into the load; across blocks it would take a register.
 class AddressesWhereUsed : public llvm::PassInfoMixin<AddressesWhereUsed> {
  public:
   static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
       if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) bring(*load, 0);
+      if (auto* access = llvm::dyn_cast<llvm::CallBrInst>(&instruction)) {
+        for (unsigned i = 0; i < access->arg_size(); ++i) bring(*access, i);
+      }
     }
     return llvm::PreservedAnalyses::none();
   }
@@ -88,7 +92,13 @@ void optimize(llvm::Function& function, llvm::TargetMachine& target, bool privat
   passes.addPass(Pass<compare_operands>());
   if (is_gpu) passes.addPass(llvm::JumpThreadingPass());  // a TLB hit tests once
   passes.addPass(Pass<flags_at_exits>());
+  if (!is_gpu) passes.addPass(Pass<check_window_bases>());
   passes.addPass(llvm::EarlyCSEPass(true));
+  if (!is_gpu) {
+    passes.addPass(Pass<lower_window_checks>());
+    passes.addPass(llvm::SimplifyCFGPass());  // checks that merged are gone
+    passes.addPass(Pass<share_landings>());
+  }
   passes.addPass(llvm::SinkingPass());  // moves what only one exit needs into it
   passes.addPass(Pass<compute_in_exits>());  // and what several exits need into each
   passes.addPass(Pass<share_l1_lookups>());
@@ -96,6 +106,7 @@ void optimize(llvm::Function& function, llvm::TargetMachine& target, bool privat
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());
   if (private_memory) passes.addPass(Pass<share_lookups>());
+  if (!is_gpu) passes.addPass(Pass<access_in_vector_registers>());
   passes.addPass(llvm::ADCEPass());
   passes.addPass(AddressesWhereUsed());
   passes.run(function, functions);

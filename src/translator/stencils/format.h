@@ -55,7 +55,7 @@ enum class TargetKind : u8 {
   kBail,     // the stub that lets the interpreter run this word
   kData,     // the stencil's own constants, at the index
   kSymbol,   // a function of the program
-  kHot,      // the stencil's own code, at the index
+  kHot,      // the stencil itself, at the index
   kCold,
 };
 struct Relocation {
@@ -68,12 +68,22 @@ struct Relocation {
   i64 addend;
 };
 
+// An access to the lane's window: where it continues if it faults, as a relocation's target.
+struct Access {
+  u32 offset;
+  u16 in_cold;
+  TargetKind target;  // kBail, kHot or kCold
+  u8 unused;
+  u32 index;
+};
+
 // The code of consecutive words is one hot part after another; what is rarely reached is elsewhere.
 struct Stencil {
   u32 hot, hot_size;
   u32 cold, cold_size;
   u32 data, data_size;  // constants, aligned to 32 bytes
   u32 first_relocation, relocations;
+  u32 first_access, accesses;
 };
 inline constexpr u32 kNoStencil = ~0u;
 inline constexpr u32 kDataAlignment = 32;
@@ -96,9 +106,9 @@ struct Header {
   u64 magic;
   u32 rows, choices, slots, stencils, relocations, expressions, steps, symbols;
   u32 plain, go_on;  // stencils: the plain handler runs the word at pc; the entry after the word at pc runs
-  u32 code_bytes, data_bytes, symbol_bytes, unused;
-  // Then the arrays in this order: Step, Relocation, Expression, Stencil, Choice, RowStencils, slots (u32), symbols
-  // (u32, offsets of names), names, code, data.
+  u32 code_bytes, data_bytes, symbol_bytes, accesses;
+  // Then the arrays in this order: Step, Relocation, Expression, Stencil, Choice, RowStencils, Access, slots (u32),
+  // symbols (u32, offsets of names), names, code, data.
 };
 inline constexpr u64 kMagic = 0x6c69636e657473;  // "stencil"
 

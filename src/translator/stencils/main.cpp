@@ -56,6 +56,7 @@ class Table {
   Header header_{};
   std::vector<Stencil> stencils_;
   std::vector<Relocation> relocations_;
+  std::vector<Access> accesses_;
   std::vector<Choice> choices_;  // numbers of planned stencils until build() replaces them
   std::vector<RowStencils> rows_;
   std::vector<u32> slots_;
@@ -126,8 +127,10 @@ u32 Table::add(const Code& code) {
   const u32 data = place(data_, code.data, kDataAlignment);
   stencils_.push_back({hot, static_cast<u32>(code.hot.size()), cold, static_cast<u32>(code.cold.size()), data,
                        static_cast<u32>(code.data.size()), static_cast<u32>(relocations_.size()),
-                       static_cast<u32>(code.relocations.size())});
+                       static_cast<u32>(code.relocations.size()), static_cast<u32>(accesses_.size()),
+                       static_cast<u32>(code.accesses.size())});
   relocations_.insert(relocations_.end(), code.relocations.begin(), code.relocations.end());
+  accesses_.insert(accesses_.end(), code.accesses.begin(), code.accesses.end());
   return static_cast<u32>(stencils_.size() - 1);
 }
 
@@ -180,6 +183,7 @@ void Table::write(const char* path) {
   header_.expressions = count(specializer_.expressions().expressions());
   header_.steps = count(specializer_.expressions().steps());
   header_.symbols = count(names);
+  header_.accesses = count(accesses_);
   header_.code_bytes = count(code_);
   header_.data_bytes = count(data_);
   header_.symbol_bytes = count(text);
@@ -191,6 +195,7 @@ void Table::write(const char* path) {
   put(file, stencils_);
   put(file, choices_);
   put(file, rows_);
+  put(file, accesses_);
   put(file, slots_);
   put(file, names);
   put(file, text);

@@ -39,6 +39,7 @@ struct Piece {
   std::vector<u8> bytes;
   std::vector<Relocation> relocations;
   std::vector<std::pair<u32, u64>> jumps;  // relocations by number, and the sections of the blocks they lead to
+  std::vector<std::pair<u32, u64>> accesses;  // to windows: their offsets, and the sections of their landings
 };
 constexpr u8 kJump = 0xe9;
 
@@ -158,6 +159,7 @@ class Layout {
     return nullptr;
   }
   void shorten_jumps(Piece& piece);
+  void place_accesses(const Piece& piece, u32 at, bool cold);
   void place(u64 block, bool cold, bool drop_jump);
 
   std::map<u64, Piece>& pieces_;
@@ -168,6 +170,7 @@ class Layout {
   };
   std::map<u64, Place> places_;
   std::vector<std::pair<std::size_t, u64>> open_;  // relocations of the code that lead to blocks
+  std::vector<std::pair<std::size_t, u64>> landings_;  // the same for accesses
 };
 
 // A jump to a block that is nothing but a jump leads to that one's target.
@@ -189,6 +192,18 @@ void Layout::shorten_jumps(Piece& piece) {
   }
 }
 
+// An access whose landing is nothing but a jump to the interpreter's stub lands there.
+void Layout::place_accesses(const Piece& piece, u32 at, bool cold) {
+  for (const auto& [offset, landing] : piece.accesses) {
+    Access access{at + offset, cold, TargetKind::kBail, 0, 0};
+    Piece& target = pieces_.at(landing);
+    const Relocation* jump = target.bytes.size() == 5 ? last_jump(target) : nullptr;
+    if (!jump || block_of(target, jump) || jump->target != TargetKind::kBail)
+      landings_.push_back({code_.accesses.size(), landing});
+    code_.accesses.push_back(access);
+  }
+}
+
 void Layout::place(u64 block, bool cold, bool drop_jump) {
   const Piece& piece = pieces_.at(block);
   std::vector<u8>& to = cold ? code_.cold : code_.hot;
@@ -203,6 +218,7 @@ void Layout::place(u64 block, bool cold, bool drop_jump) {
     code_.relocations.back().offset += at;
     code_.relocations.back().in_cold = cold;
   }
+  place_accesses(piece, at, cold);
 }
 
 void Layout::run(u64 entry) {
@@ -218,15 +234,50 @@ void Layout::run(u64 entry) {
     block = following;
   }
   // Blocks that are still referred to; more of them turn up on the way.
-  for (std::size_t i = 0; i < open_.size(); ++i) {
-    const u64 block = open_[i].second;
+  for (std::size_t i = 0, j = 0; i < open_.size() || j < landings_.size();) {
+    const u64 block = i < open_.size() ? open_[i++].second : landings_[j++].second;
     if (!places_.contains(block)) place(block, true, false);
+  }
+  for (const auto& [number, block] : landings_) {
+    const Place& at = places_.at(block);
+    code_.accesses[number].target = at.cold ? TargetKind::kCold : TargetKind::kHot;
+    code_.accesses[number].index = at.offset;
   }
   for (const auto& [number, block] : open_) {
     const Place& at = places_.at(block);
     code_.relocations[number].target = at.cold ? TargetKind::kCold : TargetKind::kHot;
     code_.relocations[number].index = at.offset;
   }
+}
+
+}  // namespace
+
+namespace {
+
+// Where code may fault in a window, from __ex_table: by the section of the access its offset and the landing's section.
+// Each word there is the distance to a byte of the code, whose offset in its section is the addend.
+using Accesses = std::map<u64, std::vector<std::pair<u32, u64>>>;
+Accesses accesses_of(const llvm::object::ObjectFile& object) {
+  struct Place {
+    u64 section;
+    u32 offset;
+  };
+  Accesses result;
+  for (const SectionRef& section : object.sections()) {
+    auto target = section.getRelocatedSection();
+    if (!target || *target == object.section_end() || *(*target)->getName() != "__ex_table") continue;
+    std::map<u64, Place> words;
+    for (const llvm::object::RelocationRef& word : section.relocations()) {
+      const auto symbol = word.getSymbol();
+      const u64 offset = *symbol->getValue() + static_cast<u64>(*llvm::object::ELFRelocationRef(word).getAddend());
+      words[word.getOffset()] = {(*symbol->getSection())->getIndex(), static_cast<u32>(offset)};
+    }
+    for (auto word = words.begin(); word != words.end(); ++word) {
+      const Place access = word->second;
+      result[access.section].push_back({access.offset, (++word)->second.section});
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -256,6 +307,7 @@ std::map<std::string, Code> compile(llvm::Module& module, const std::string& pre
     auto relocated = section.getRelocatedSection();
     if (relocated && *relocated != (*object)->section_end()) relocations.emplace((*relocated)->getIndex(), section);
   }
+  const Accesses accesses = accesses_of(**object);
   // A block's symbol is its function's, or that with a suffix.
   std::map<std::string, std::map<u64, SectionRef>> blocks;
   std::map<std::string, u64> entries;
@@ -275,6 +327,8 @@ std::map<std::string, Code> compile(llvm::Module& module, const std::string& pre
       const auto found = relocations.find(index);
       if (!reader.read(section, found == relocations.end() ? nullptr : &found->second, pieces[index]))
         code.is_usable = false;
+      const auto faults = accesses.find(index);
+      if (faults != accesses.end()) pieces[index].accesses = faults->second;
     }
     if (code.is_usable) Layout(pieces, code).run(entries.at(function));
   }

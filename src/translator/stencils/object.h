@@ -15,6 +15,7 @@ namespace kvrm::translator::stencils {
 struct Code {
   std::vector<u8> hot, cold, data;
   std::vector<Relocation> relocations;
+  std::vector<Access> accesses;
   bool is_usable = true;   // nothing but holes, functions and constants of its own
   bool is_too_bold = false;  // a biased hole is used as if it were an address: ask for opaque ones
 };

@@ -19,6 +19,7 @@
 #include <set>
 
 #include "interpreter/entry.h"
+#include "memory/window.h"
 #include "translator/likely.h"
 
 namespace kvrm::translator::stencils {
@@ -105,6 +106,7 @@ class Draft {
 
   bool row(llvm::Function& meaning);
   void end_row(isa::Flow flow);
+  void lower_window_checks();
   bool branch(const Request& request);
   bool simplify_writes(Writes writes, std::vector<u32>* slots);
   llvm::Function* finish(const std::string& name, bool opaque);
@@ -180,7 +182,8 @@ bool Draft::row(llvm::Function& meaning) {
   pc_home_ = builder_.CreateAlloca(builder_.getInt64Ty());
   builder_.CreateStore(pc(), pc_home_);
   Value* tlb = builder_.CreateLoad(builder_.getPtrTy(), at(context(), offsetof(Context, translations)));
-  llvm::CallInst* call = builder_.CreateCall(&meaning, {cpu(), tlb, operands()});
+  Value* window = builder_.CreateLoad(builder_.getPtrTy(), at(context(), offsetof(Context, window)));
+  llvm::CallInst* call = builder_.CreateCall(&meaning, {cpu(), tlb, window, operands()});
   Value* trapped = builder_.CreateICmpNE(call, builder_.getInt32(0));
   BasicBlock* bail = block("bail");
   BasicBlock* on = block("on");
@@ -258,6 +261,29 @@ bool Draft::move_pc(llvm::AllocaInst* home) {
   for (Instruction* read : clock_reads)
     if (!bail_at(read)) return false;
   return true;
+}
+
+// Whether an address is outside the window: that of its base, if guard space covers the rest.
+void Draft::lower_window_checks() {
+  const llvm::DataLayout& layout = module_.getDataLayout();
+  for (llvm::CallInst* check : calls_of(*function_, "kvrm_outside_window")) {
+    Value* address = check->getArgOperand(0);
+    const auto is_short = [&](Value* value) {
+      return is_of_word(value, leaves_) && llvm::ComputeNumSignBits(value, layout) > 33;
+    };
+    auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(address);
+    if (sum && sum->getOpcode() == Instruction::Add) {
+      if (is_short(sum->getOperand(1))) {
+        address = sum->getOperand(0);
+      } else if (is_short(sum->getOperand(0))) {
+        address = sum->getOperand(1);
+      }
+    }
+    builder_.SetInsertPoint(check);
+    static_assert(memory::Window::kBytes == u64{1} << 39 && memory::Window::kGuardBytes >= u64{1} << 32);
+    check->replaceAllUsesWith(builder_.CreateICmpNE(builder_.CreateLShr(address, 39), builder_.getInt64(0)));
+    check->eraseFromParent();
+  }
 }
 
 // What follows the row; for a branch a mark that branch() replaces when the target is simplified.
@@ -504,6 +530,7 @@ llvm::Function* Specializer::make(const Request& request, std::vector<u32>* slot
   if (!draft.row(*request.meaning)) return nullptr;
   draft.end_row(request.flow);
   Passes().run(draft.function());
+  draft.lower_window_checks();
   if (!draft.branch(request)) return nullptr;
   Passes().run(draft.function());
   if (!draft.simplify_writes(request.writes, slots)) return nullptr;

@@ -1,5 +1,6 @@
 #include "translator/stencils/table.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <unordered_map>
@@ -24,6 +25,7 @@ class Table {
     stencils_ = take<Stencil>(header_.stencils);
     choices_ = take<Choice>(header_.choices);
     rows_ = take<RowStencils>(header_.rows);
+    accesses_ = take<Access>(header_.accesses);
     slots_ = take<u32>(header_.slots);
     const auto names = take<u32>(header_.symbols);
     const auto text = take<char>(header_.symbol_bytes);
@@ -44,6 +46,9 @@ class Table {
   const Stencil& go_on() const { return stencils_[header_.go_on]; }
   std::span<const Relocation> relocations(const Stencil& stencil) const {
     return relocations_.subspan(stencil.first_relocation, stencil.relocations);
+  }
+  std::span<const Access> accesses(const Stencil& stencil) const {
+    return accesses_.subspan(stencil.first_access, stencil.accesses);
   }
   const u8* code(u32 offset) const { return &code_[offset]; }
   const u8* data(u32 offset) const { return data_.data() + offset; }
@@ -72,6 +77,7 @@ class Table {
   std::span<const Stencil> stencils_;
   std::span<const Choice> choices_;
   std::span<const RowStencils> rows_;
+  std::span<const Access> accesses_;
   std::span<const u32> slots_;
   std::span<const u8> code_, data_;
   std::vector<u64> symbols_;
@@ -89,9 +95,9 @@ const Stencil& Table::choose(isa::Row row, const Variant& variant, const WordVal
   return number == kNoStencil ? plain() : stencils_[number];
 }
 
-const Table* table() {
-  static const Table table(stencils_table());
-  return table.is_whole() ? &table : nullptr;
+const Table& table(bool uses_window) {
+  static const Table tables[] = {Table(stencils_table()), Table(window_stencils_table())};
+  return tables[uses_window];
 }
 
 // Code of one page. The hot parts come first, in the order of the words; then the cold parts, the stubs through which
@@ -115,7 +121,7 @@ class Assembler {
   u32 jump_to(u64 address);
   void fill(Piece& piece, u32 next);
   void relocate(Piece& piece, u32 next, const Relocation& relocation);
-  u32 target_of(Piece& piece, u32 next, const Relocation& relocation);
+  u32 target_of(Piece& piece, u32 next, TargetKind kind, u32 index);
   void copy(u32 to, const u8* from, u32 size) { std::memcpy(code_.bytes.data() + to, from, size); }
   u32 append(const u8* from, u32 size) {
     const auto at = static_cast<u32>(code_.bytes.size());
@@ -179,14 +185,14 @@ u32 Assembler::jump_to(u64 address) {
   return found->second;
 }
 
-u32 Assembler::target_of(Piece& piece, u32 next, const Relocation& relocation) {
-  switch (relocation.target) {
+u32 Assembler::target_of(Piece& piece, u32 next, TargetKind kind, u32 index) {
+  switch (kind) {
     case TargetKind::kNext: return next;
     case TargetKind::kBail: return stub_of(piece);
-    case TargetKind::kData: return piece.data + relocation.index;
-    case TargetKind::kSymbol: return jump_to(table_.symbol(relocation.index));
-    case TargetKind::kHot: return piece.hot + relocation.index;
-    case TargetKind::kCold: return piece.cold + relocation.index;
+    case TargetKind::kData: return piece.data + index;
+    case TargetKind::kSymbol: return jump_to(table_.symbol(index));
+    case TargetKind::kHot: return piece.hot + index;
+    case TargetKind::kCold: return piece.cold + index;
     default: return 0;
   }
 }
@@ -196,7 +202,7 @@ void Assembler::relocate(Piece& piece, u32 next, const Relocation& relocation) {
   u64 value = 0;
   u32 size = 4;
   if (relocation.kind == RelocationKind::kRelative32) {
-    value = u64{target_of(piece, next, relocation)} - at;
+    value = u64{target_of(piece, next, relocation.target, relocation.index)} - at;
   } else {
     value = table_.value(relocation.index, piece.word);
     size = relocation.kind == RelocationKind::kAbsolute8    ? 1
@@ -214,6 +220,10 @@ void Assembler::fill(Piece& piece, u32 next) {
   if (stencil.cold_size != 0) copy(piece.cold, table_.code(stencil.cold), stencil.cold_size);
   if (stencil.data_size != 0) copy(piece.data, table_.data(stencil.data), stencil.data_size);
   for (const Relocation& relocation : table_.relocations(stencil)) relocate(piece, next, relocation);
+  for (const Access& access : table_.accesses(stencil)) {
+    code_.accesses.push_back({(access.in_cold ? piece.cold : piece.hot) + access.offset,
+                              target_of(piece, next, access.target, access.index)});
+  }
 }
 
 PageCode Assembler::run(const std::array<u32, interpreter::kWordsPerPage>& words) {
@@ -224,15 +234,18 @@ PageCode Assembler::run(const std::array<u32, interpreter::kWordsPerPage>& words
     const bool has_code = pieces_[i].stencil != &table_.plain();
     code_.entry_points[i] = has_code ? pieces_[i].hot : kNoCode;
   }
+  std::ranges::sort(code_.accesses, {}, &PageCode::Access::offset);
   return std::move(code_);
 }
 
 }  // namespace
 
-bool are_available() { return __builtin_cpu_supports("x86-64-v3") && table() != nullptr; }
+bool are_available() {
+  return KVRM_TAIL_CALLS && __builtin_cpu_supports("x86-64-v3") && table(false).is_whole() && table(true).is_whole();
+}
 
-PageCode translate_page(u64 address, const std::array<u32, interpreter::kWordsPerPage>& words) {
-  return Assembler(*table(), address).run(words);
+PageCode translate_page(u64 address, const std::array<u32, interpreter::kWordsPerPage>& words, bool uses_window) {
+  return Assembler(table(uses_window), address).run(words);
 }
 
 }  // namespace kvrm::translator::stencils

@@ -15,12 +15,17 @@ inline constexpr u32 kNoCode = ~0u;
 struct PageCode {
   std::vector<u8> bytes;  // works at any address
   std::array<u32, interpreter::kWordsPerPage> entry_points;
+  // Accesses to the lane's window, in order, and where they continue if they fault.
+  struct Access {
+    u32 offset, landing;
+  };
+  std::vector<Access> accesses;
 };
 
 // Whether this program has stencils, and this processor runs them.
 bool are_available();
 
-// Machine code for all words of a page at an address.
-PageCode translate_page(u64 address, const std::array<u32, interpreter::kWordsPerPage>& words);
+// Machine code for all words of a page at an address, for lanes with or without a window.
+PageCode translate_page(u64 address, const std::array<u32, interpreter::kWordsPerPage>& words, bool uses_window);
 
 }  // namespace kvrm::translator::stencils
