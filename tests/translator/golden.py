@@ -38,6 +38,10 @@ REGIONS = {
     "dots.x86": ("x86", DOTS),
     "signed.x86": ("x86", SIGNED),
     "nest.x86": ("x86", NEST),
+    "sum_window.x86": ("window-x86", SUM),
+    "frame_window.x86": ("window-x86", FRAME),
+    "chain_window.x86": ("window-x86", CHAIN),
+    "dots_window.x86": ("window-x86", DOTS),
 }
 
 

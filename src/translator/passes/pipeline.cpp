@@ -75,6 +75,7 @@ void optimize(llvm::Function& function, llvm::TargetMachine& target, bool privat
   llvm::ModuleAnalysisManager modules;
   // Lanes mostly take the same branches, so divergence is ignored.
   const bool is_gpu = target.getTargetTriple().isNVPTX();
+  const bool uses_window = accesses_window(function);
   llvm::PassBuilder builder(is_gpu ? nullptr : &target);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(groups);
@@ -92,9 +93,9 @@ void optimize(llvm::Function& function, llvm::TargetMachine& target, bool privat
   passes.addPass(Pass<compare_operands>());
   if (is_gpu) passes.addPass(llvm::JumpThreadingPass());  // a TLB hit tests once
   passes.addPass(Pass<flags_at_exits>());
-  if (!is_gpu) passes.addPass(Pass<check_window_bases>());
+  if (uses_window) passes.addPass(Pass<check_window_bases>());
   passes.addPass(llvm::EarlyCSEPass(true));
-  if (!is_gpu) {
+  if (uses_window) {
     passes.addPass(Pass<lower_window_checks>());
     passes.addPass(llvm::SimplifyCFGPass());  // checks that merged are gone
     passes.addPass(Pass<share_landings>());
@@ -106,7 +107,7 @@ void optimize(llvm::Function& function, llvm::TargetMachine& target, bool privat
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());
   if (private_memory) passes.addPass(Pass<share_lookups>());
-  if (!is_gpu) passes.addPass(Pass<access_in_vector_registers>());
+  if (uses_window) passes.addPass(Pass<access_in_vector_registers>());
   passes.addPass(llvm::ADCEPass());
   passes.addPass(AddressesWhereUsed());
   passes.run(function, functions);

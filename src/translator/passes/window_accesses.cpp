@@ -208,6 +208,10 @@ class Sharing {
 
 }  // namespace
 
+bool accesses_window(const llvm::Function& function) {
+  return llvm::any_of(function, [](const BasicBlock& block) { return llvm::isa<CallBrInst>(block.getTerminator()); });
+}
+
 void check_window_bases(llvm::Function& function) {
   for (llvm::CallInst* const check : checks_of(function)) {
     const BaseOffset address = base_offset_of(check->getArgOperand(0));

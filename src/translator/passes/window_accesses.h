@@ -5,6 +5,9 @@
 
 namespace kvrm::translator {
 
+// Whether it is for a lane with a window.
+bool accesses_window(const llvm::Function& function);
+
 // Asks whether the base of an address is outside the window instead of the address: guard space covers the offset. Then
 // the questions of all accesses through one base are equal, and merge.
 void check_window_bases(llvm::Function& function);
