@@ -35,8 +35,9 @@ test-gpu: setup-test build-all ## The tests of a GPU; skipped where there is non
 	tests/gpu/carry.py --build $(BUILD) --only tools
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L '^gpu$$'
 
+# The wheel is built in the same folder. With another Python the sources would be generated and assembled again.
 package: setup-package python-packages ## Build a .deb, a .tar.gz and a wheel into build-package/packages
-	cmake --preset package "-DKVRM_CUBINS=$(PACKAGE_CUBINS)"
+	cmake --preset package "-DKVRM_CUBINS=$(PACKAGE_CUBINS)" "-DPython3_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python"
 	cmake --build --preset package -j $(JOBS)
 	rm -rf $(PACKAGES)/packages
 	cd $(PACKAGES) && cpack

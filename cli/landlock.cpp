@@ -30,13 +30,13 @@ constexpr std::uint64_t kStore =
     kRead | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE | kTruncate;
 constexpr std::uint64_t kRoot = kStore | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR |
                                 LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_REFER;
-constexpr std::uint64_t kNobody = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
-                                  LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SOCK;
+constexpr std::uint64_t kNever = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+                                 LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SOCK;
 // What may be said of a file; the rest is about folders.
 constexpr std::uint64_t kOfFiles = LANDLOCK_ACCESS_FS_EXECUTE | kDevice;
 
 Ruleset everything(int version) {
-  std::uint64_t files = kRoot | kDevice | kNobody;
+  std::uint64_t files = kRoot | kDevice | kNever;
   if (version < 3) files &= ~kTruncate;
   if (version < 5) files &= ~kDeviceControl;
   return {files, version >= 4 ? kBindTcp | kConnectTcp : 0, version >= 6 ? kAbstractSockets | kSignals : 0};

@@ -35,7 +35,7 @@ constexpr std::uint32_t kOtherNumbering = 0x40000000;  // x32's calls; nothing o
 
 // An emulator opens, reads, writes, maps memory and starts threads. It has no use for these.
 constexpr std::uint32_t kNever[] = {
-    // Other programs; clone is looked at more closely.
+    // Other programs; Filter reads the flags of clone.
     SYS_execve,
     SYS_execveat,
 #ifdef SYS_fork

@@ -90,10 +90,10 @@ int Sandbox::refusal(int fd, bool for_use) const {
   return for_use && is_device(fd) ? -EACCES : 0;
 }
 
-bool Sandbox::leads_to_hidden(const Place& place) const {
-  if (hidden_names_.empty() || place.is_dots) return false;
-  const std::string folder = link_target(host_name(place.folder.get()));
-  const std::string name = (folder == "/" ? "" : folder) + "/" + place.name.substr(0, place.name.find('/'));
+bool Sandbox::leads_to_hidden(const Entry& entry) const {
+  if (hidden_names_.empty() || entry.is_dots) return false;
+  const std::string folder = link_target(host_name(entry.folder.get()));
+  const std::string name = (folder == "/" ? "" : folder) + "/" + entry.name.substr(0, entry.name.find('/'));
   return std::find(hidden_names_.begin(), hidden_names_.end(), name) != hidden_names_.end();
 }
 
@@ -258,36 +258,36 @@ int Sandbox::open_beside_hidden(const std::string& path, int flags, u32 mode, bo
     if (fd || fd.get() != -ENOENT) return fd ? fd.release() : fd.get();
   }
   exists = false;
-  Place place;
-  if (const int error = open_parent(path, place)) return error;
-  if (place.is_dots) return -EISDIR;
-  const int fd = ::openat(place.folder.get(), place.name.c_str(), flags | O_NOFOLLOW, mode);
+  Entry entry;
+  if (const int error = open_parent(path, entry)) return error;
+  if (entry.is_dots) return -EISDIR;
+  const int fd = ::openat(entry.folder.get(), entry.name.c_str(), flags | O_NOFOLLOW, mode);
   if (fd < 0) return errno == ELOOP ? -EACCES : -errno;
   return fd;
 }
 
-int Sandbox::open_parent(const std::string& path, Place& place) const {
+int Sandbox::open_parent(const std::string& path, Entry& entry) const {
   std::size_t end = path.size();
   while (end > 0 && path[end - 1] == '/') --end;
   std::size_t begin = end;
   while (begin > 0 && path[begin - 1] != '/') --begin;
-  place.name = path.substr(begin, end - begin);
-  place.is_dots = place.name.empty() || place.name == "." || place.name == "..";
-  if (place.name.size() > NAME_MAX) return -ENAMETOOLONG;
-  if (end < path.size()) place.name += '/';
+  entry.name = path.substr(begin, end - begin);
+  entry.is_dots = entry.name.empty() || entry.name == "." || entry.name == "..";
+  if (entry.name.size() > NAME_MAX) return -ENAMETOOLONG;
+  if (end < path.size()) entry.name += '/';
   const std::string parent = begin == 0 ? "/" : path.substr(0, begin);
   HostFd fd(lookup(parent, O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
   if (!fd) return fd.get();
   if (const int error = refusal(fd.get(), false)) return error;
-  place.folder = std::move(fd);
-  return leads_to_hidden(place) ? -EACCES : 0;
+  entry.folder = std::move(fd);
+  return leads_to_hidden(entry) ? -EACCES : 0;
 }
 
-bool Sandbox::names_device(const Place& place) {
+bool Sandbox::names_device(const Entry& entry) {
   // Without a trailing slash, which would follow a link.
-  const std::string name = place.name.substr(0, place.name.find('/'));
+  const std::string name = entry.name.substr(0, entry.name.find('/'));
   struct stat info{};
-  if (::fstatat(place.folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return false;
+  if (::fstatat(entry.folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return false;
   return S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode);
 }
 

@@ -32,14 +32,14 @@ class Sandbox {
   int open(const std::string& path, int flags, u32 mode, u32 umask) const;
   // The folder that holds the path's last component, and that component (it keeps a trailing slash). Calls
   // that change a name work on this pair; none of them follows a link in the last component.
-  struct Place {
+  struct Entry {
     HostFd folder;
     std::string name;
     bool is_dots = false;  // ".", ".." or the root itself: names nothing that can be changed
   };
-  int open_parent(const std::string& path, Place& place) const;
-  // Whether the place's name is that of a device, which no guest may rename, remove or link.
-  static bool names_device(const Place& place);
+  int open_parent(const std::string& path, Entry& entry) const;
+  // Whether the entry is a device, which no guest may rename, remove or link.
+  static bool names_device(const Entry& entry);
 
   // The guest path of an open folder; nullopt: it is not (or no longer) inside the root.
   std::optional<std::string> path_of(int host_fd) const;
@@ -49,7 +49,7 @@ class Sandbox {
  private:
   int lookup(const std::string& path, u64 flags, u64 mode) const;
   int refusal(int fd, bool for_use) const;
-  bool leads_to_hidden(const Place& place) const;
+  bool leads_to_hidden(const Entry& entry) const;
   bool hide(const std::string& folder);
   bool hides() const { return !hidden_.empty() || !hidden_names_.empty(); }
   int open_beside_hidden(const std::string& path, int flags, u32 mode, bool& exists) const;

@@ -17,17 +17,17 @@ namespace {
 i64 result_of(long host_result) { return host_result < 0 ? -errno : i64(host_result); }
 
 // Where a name is to be made, changed or removed.
-i64 find_place(Kernel& kernel, Call& call, i32 dirfd, u64 pointer, Sandbox::Place& place) {
+i64 find_entry(Kernel& kernel, Call& call, i32 dirfd, u64 pointer, Sandbox::Entry& entry) {
   std::string path;
   if (const i64 error = read_path(kernel, call, dirfd, pointer, path)) return error;
-  return kernel.sandbox.open_parent(path, place);
+  return kernel.sandbox.open_parent(path, entry);
 }
 
 // What the guest's umask allows, whatever the host's was.
-void fix_mode(const Sandbox::Place& place, u32 wanted) {
+void fix_mode(const Sandbox::Entry& entry, u32 wanted) {
   // Without the trailing slash, which would follow a link that the host put there meanwhile.
-  const std::string name = place.name.substr(0, place.name.find('/'));
-  const HostFd made(::openat(place.folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const std::string name = entry.name.substr(0, entry.name.find('/'));
+  const HostFd made(::openat(entry.folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat info{};
   if (made && ::fstat(made.get(), &info) == 0 && !S_ISLNK(info.st_mode) && (info.st_mode & 07777) != wanted)
     (void)!::chmod(host_name(made.get()).c_str(), wanted);
@@ -46,9 +46,9 @@ i64 change_folder(Kernel& kernel, const std::string& path) {
 i64 rename_names(Kernel& kernel, Call& call, u32 flags) {
   constexpr u32 kNoReplace = 1, kExchange = 2;
   if ((flags & ~(kNoReplace | kExchange)) != 0 || flags == (kNoReplace | kExchange)) return -EINVAL;
-  Sandbox::Place from, to;
-  if (const i64 error = find_place(kernel, call, call.int_arg(0), call.a[1], from)) return error;
-  if (const i64 error = find_place(kernel, call, call.int_arg(2), call.a[3], to)) return error;
+  Sandbox::Entry from, to;
+  if (const i64 error = find_entry(kernel, call, call.int_arg(0), call.a[1], from)) return error;
+  if (const i64 error = find_entry(kernel, call, call.int_arg(2), call.a[3], to)) return error;
   if (from.is_dots || to.is_dots) return -EBUSY;
   if (Sandbox::names_device(from) || Sandbox::names_device(to)) return -EPERM;
   return result_of(
@@ -87,12 +87,12 @@ i64 sys_fchdir(Kernel& kernel, Call& call) {
 }
 
 i64 sys_mkdirat(Kernel& kernel, Call& call) {
-  Sandbox::Place place;
-  if (const i64 error = find_place(kernel, call, call.int_arg(0), call.a[1], place)) return error;
-  if (place.is_dots) return -EEXIST;
+  Sandbox::Entry entry;
+  if (const i64 error = find_entry(kernel, call, call.int_arg(0), call.a[1], entry)) return error;
+  if (entry.is_dots) return -EEXIST;
   const u32 mode = call.uint_arg(2) & kGuestMode & ~kernel.umask;
-  if (::mkdirat(place.folder.get(), place.name.c_str(), mode) != 0) return -errno;
-  fix_mode(place, mode);
+  if (::mkdirat(entry.folder.get(), entry.name.c_str(), mode) != 0) return -errno;
+  fix_mode(entry, mode);
   return 0;
 }
 
@@ -100,35 +100,35 @@ i64 sys_mknodat(Kernel& kernel, Call& call) {
   const u32 type = call.uint_arg(2) & S_IFMT;
   // Devices would reach the host's; sockets have no peer.
   if (type != 0 && type != S_IFREG && type != S_IFIFO) return -EPERM;
-  Sandbox::Place place;
-  if (const i64 error = find_place(kernel, call, call.int_arg(0), call.a[1], place)) return error;
-  if (place.is_dots) return -EEXIST;
+  Sandbox::Entry entry;
+  if (const i64 error = find_entry(kernel, call, call.int_arg(0), call.a[1], entry)) return error;
+  if (entry.is_dots) return -EEXIST;
   const u32 mode = call.uint_arg(2) & kGuestMode & ~kernel.umask;
-  if (::mknodat(place.folder.get(), place.name.c_str(), type | mode, 0) != 0) return -errno;
-  fix_mode(place, mode);
+  if (::mknodat(entry.folder.get(), entry.name.c_str(), type | mode, 0) != 0) return -errno;
+  fix_mode(entry, mode);
   return 0;
 }
 
 i64 sys_unlinkat(Kernel& kernel, Call& call) {
   const u32 flags = call.uint_arg(2);
   if (flags & ~u32{kAtRemovedir}) return -EINVAL;
-  Sandbox::Place place;
-  if (const i64 error = find_place(kernel, call, call.int_arg(0), call.a[1], place)) return error;
+  Sandbox::Entry entry;
+  if (const i64 error = find_entry(kernel, call, call.int_arg(0), call.a[1], entry)) return error;
   const bool folder = flags != 0;
-  if (place.is_dots && !folder) return -EISDIR;
-  if (place.is_dots) return place.name[0] != '.' ? -EBUSY : place.name.substr(0, 2) == ".." ? -ENOTEMPTY : -EINVAL;
-  if (Sandbox::names_device(place)) return -EPERM;
-  return result_of(::unlinkat(place.folder.get(), place.name.c_str(), folder ? AT_REMOVEDIR : 0));
+  if (entry.is_dots && !folder) return -EISDIR;
+  if (entry.is_dots) return entry.name[0] != '.' ? -EBUSY : entry.name.substr(0, 2) == ".." ? -ENOTEMPTY : -EINVAL;
+  if (Sandbox::names_device(entry)) return -EPERM;
+  return result_of(::unlinkat(entry.folder.get(), entry.name.c_str(), folder ? AT_REMOVEDIR : 0));
 }
 
 i64 sys_symlinkat(Kernel& kernel, Call& call) {
   std::string target;
   if (const i64 error = copy_text(call.memory, call.a[0], kMaxPath, target)) return error;
   if (target.empty()) return -ENOENT;
-  Sandbox::Place place;
-  if (const i64 error = find_place(kernel, call, call.int_arg(1), call.a[2], place)) return error;
-  if (place.is_dots) return -EEXIST;
-  return result_of(::symlinkat(target.c_str(), place.folder.get(), place.name.c_str()));
+  Sandbox::Entry entry;
+  if (const i64 error = find_entry(kernel, call, call.int_arg(1), call.a[2], entry)) return error;
+  if (entry.is_dots) return -EEXIST;
+  return result_of(::symlinkat(target.c_str(), entry.folder.get(), entry.name.c_str()));
 }
 
 i64 sys_linkat(Kernel& kernel, Call& call) {
@@ -139,12 +139,12 @@ i64 sys_linkat(Kernel& kernel, Call& call) {
   const HostFd file(kernel.sandbox.open_path(path, (flags & kAtSymlinkFollow) != 0));
   if (!file) return file.get();
   if (is_device(file.get())) return -EPERM;
-  Sandbox::Place place;
-  if (const i64 error = find_place(kernel, call, call.int_arg(2), call.a[3], place)) return error;
-  if (place.is_dots) return -EEXIST;
+  Sandbox::Entry entry;
+  if (const i64 error = find_entry(kernel, call, call.int_arg(2), call.a[3], entry)) return error;
+  if (entry.is_dots) return -EEXIST;
   // The handle already is the right file, so following /proc's link leads nowhere else.
   return result_of(
-      ::linkat(AT_FDCWD, host_name(file.get()).c_str(), place.folder.get(), place.name.c_str(), AT_SYMLINK_FOLLOW));
+      ::linkat(AT_FDCWD, host_name(file.get()).c_str(), entry.folder.get(), entry.name.c_str(), AT_SYMLINK_FOLLOW));
 }
 
 i64 sys_renameat(Kernel& kernel, Call& call) { return rename_names(kernel, call, 0); }

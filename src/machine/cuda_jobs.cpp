@@ -129,7 +129,8 @@ class CudaBackend::JobRun {
         programs_.push_back(std::move(*loaded));
       }
       const auto& input = jobs_[i].job->input;
-      inputs_.push_back({found->second, input ? bytes_of(*input) : std::span<const u8>()});
+      const std::span<const u8> bytes = input ? bytes_of(*input) : std::span<const u8>();
+      launch_jobs_.push_back({found->second, bytes.data(), bytes.size()});
       numbers_.push_back(i);
     }
   }
@@ -148,7 +149,7 @@ class CudaBackend::JobRun {
       b.job_set_ = std::move(*set);
       b.job_lanes_ = lanes;
     }
-    if (auto placed = b.job_set_->load(starts_, inputs_); !placed) return placed;
+    if (auto placed = b.job_set_->load(starts_, launch_jobs_); !placed) return placed;
     return b.begin_regions(b.job_regions_.get(), *b.job_set_, starts_, control_.cancel);
   }
 
@@ -208,7 +209,7 @@ class CudaBackend::JobRun {
   Growth growth_;
   StartSet starts_;
   std::vector<std::shared_ptr<const LaneProgram>> programs_;  // hold what starts_ points to
-  std::vector<backend::cuda::LaneJobInput> inputs_;
+  std::vector<kernel::LaunchJob> launch_jobs_;
   std::vector<u32> numbers_;  // jobs that can start; the GPU numbers jobs by their position here
   LaneProcesses processes_;
 };

@@ -128,11 +128,15 @@ Result<void> CudaBackend::place_lanes(const std::atomic<bool>& cancel) {
   if (there && set_) return Error{"on a GPU all lanes of a machine are loaded before the first of them runs"};
 
   StartSet starts;
-  std::vector<backend::cuda::LaneJobInput> jobs(lanes_.size());
+  std::vector<kernel::LaunchJob> jobs(lanes_.size());
   std::unordered_map<const LaneProgram*, u32> known;
   for (unsigned i = 0; i < lanes_.size(); ++i) {
     Lane& lane = at(i);
-    if (lane.options.input) jobs[i].input = bytes_of(*lane.options.input);
+    if (lane.options.input) {
+      const std::span<const u8> bytes = bytes_of(*lane.options.input);
+      jobs[i].input = bytes.data();
+      jobs[i].input_size = bytes.size();
+    }
     if (!lane.program || lane.memory || lane.has_reference) {
       jobs[i].start = starts.add(private_contents(lane));
       continue;

@@ -359,7 +359,7 @@ TEST(Kernel, TranslatedAccessRangesAreExact) {
   }
 }
 
-// Two accesses whose distances from one register are so large that their sums are not: the first, at the end of what is
+// Two accesses whose offsets from one register are so large that their sums are not: the first, at the end of what is
 // mapped, must be asked for itself.
 TEST(Kernel, TranslatedAccessesFarApartAreExact) {
   constexpr u64 kFar = 0x7ffffffffffffff8;

@@ -151,7 +151,7 @@ class SimulatedDevice {
     records_.starts = std::move(records.starts);
     list_.clear();
     for (const Job& job : jobs_) {
-      list_.push_back({&records_.starts[job.start], reinterpret_cast<const u8*>(job.input.data()), job.input.size()});
+      list_.push_back({job.start, reinterpret_cast<const u8*>(job.input.data()), job.input.size()});
     }
     ends_.assign(std::max<std::size_t>(jobs_.size(), lane_count()), kernel::JobEnd{});
     finished_.assign(jobs_.size(), 0);
@@ -303,6 +303,7 @@ class SimulatedDevice {
     launch_.dispatch_every = plan_.dispatch_every;
     launch_.mailbox = mailbox_.view();
     launch_.output = ring_.view();
+    launch_.starts = records_.starts.data();
     launch_.jobs = list_.data();
     launch_.ends = ends_.data();
     launch_.next_job = &next_job_;

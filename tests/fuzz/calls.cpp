@@ -76,7 +76,7 @@ struct Call {
 
 struct Case {
   std::vector<Call> calls;
-  std::vector<u8> scratch;  // what lies behind the paths
+  std::vector<u8> scratch;  // what lies after the paths
 };
 
 Case read_case(const u8* data, std::size_t size) {

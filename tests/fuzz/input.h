@@ -10,7 +10,7 @@
 
 namespace kvrm::fuzz {
 
-// Behind its end an input is all zeros, so that every prefix of an input is an input.
+// After its end an input is all zeros, so that every prefix of an input is an input.
 class Input {
  public:
   Input(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}

@@ -78,7 +78,7 @@ TEST_F(SandboxTest, LinksTheGuestMakesStayInside) {
   EXPECT_EQ(outer_.read("secret"), "secret");
 }
 
-TEST_F(SandboxTest, ProcIsNoWayOut) {
+TEST_F(SandboxTest, ProcDoesNotLeadOut) {
   ProcessOptions options;
   options.root = "/";
   Guest whole(options);
@@ -96,7 +96,7 @@ TEST_F(SandboxTest, ProcIsNoWayOut) {
   EXPECT_GE(whole.open("/proc/self/maps"), 0);  // the guest's own
 }
 
-TEST_F(SandboxTest, DescriptorsOfFoldersAreNoWayOut) {
+TEST_F(SandboxTest, DescriptorsOfFoldersDoNotLeadOut) {
   const i64 dir = guest_->open("dir", kOpenDirectory);
   ASSERT_GE(dir, 0);
   EXPECT_EQ(guest_->call(kOpenat, u64(dir), path("../../secret"), 0), -ENOENT);

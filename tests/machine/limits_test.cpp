@@ -17,7 +17,7 @@ Options limited(std::uint64_t bytes) {
   return options;
 }
 
-TEST(Limits, OutputThatNobodyHasTakenCounts) {
+TEST(Limits, OutputThatWaitsForItsReaderCounts) {
   const ProgramFolder folder;
   auto machine = Machine::create(limited(1 << 20));
   ASSERT_TRUE(machine.ok());

@@ -42,7 +42,7 @@ def check_lengths(files):
 
 # Lines between which a declaration lies: blank ones, comments, labels, and the ends of others.
 BORDER = re.compile(r"^\s*(?:$|//|\w+:$)|[;{}]$")
-TYPE = re.compile(r"(?:template <.*>\s+)*(?:typedef )?(?:struct|class|union|enum|namespace|extern)\b")
+TYPE = re.compile(r"(?:template <.*>\s+)*(?:typedef )?(?:struct|class|union|enum|namespace)\b")
 
 
 def cpp_functions(text):
@@ -135,6 +135,7 @@ def prove_itself():
     must_fail = {
         "src/base/long.cpp": "\n" * (MOST_LINES + 1),
         "src/base/function.cpp": function(MOST_FUNCTION_LINES) + function(MOST_FUNCTION_LINES + 1),
+        "src/base/kernel.cpp": function(MOST_FUNCTION_LINES + 1, 'extern "C" void run(int a) {{\n{}}}\n'),
         "include/kvrm/method.h": "#pragma once\n" + function(MOST_FUNCTION_LINES + 7, METHOD),
         "tools/function.py": "class A:\n    def run():\n" + "        f()\n" * MOST_FUNCTION_LINES,
         "src/base/open.h": "// #pragma once\n",

@@ -10,7 +10,8 @@ import sys
 
 import tree
 
-FOLDERS = ["src", "include", "cli", "python", "tests", "bench", "tools", "docs", "examples"]
+FOLDERS = ["src", "include", "cli", "python", "tests", "bench", "tools", "docs", "examples", "cmake", "training"]
+PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
 ENDINGS = {".h", ".cpp", ".c", ".inc", ".in", ".py", ".sh", ".md", ".txt", ".cmake"}
 # What was tried and measured keeps the words of its time; this file lists them.
 SKIPPED = ("docs/internals/experiments.md", "bench/results/", "tests/structure/words.py")
@@ -33,6 +34,26 @@ IDENTIFIERS = {
     "usual_float": "default_fp_mode",
     "OwnCode": "PrivateCode",
     "own_code": "private_code",
+    "LookUp": "Lookup",
+    "GpuHead": "GpuRegionEntry",
+    "GpuStretch": "GpuCodeRange",
+    "is_loop_head": "is_loop_header",
+    "kCreditPerInstruction": "kBudgetPerInstruction",
+    "Attendant": "TrapHandler",
+    "at_rest": "stopped",
+    "way_in": "entry",
+    "way_out": "exit, side exit",
+    "straight_words": "block_length",
+}
+# Words of names in PascalCase, such as those of tests and constants.
+PARTS = {
+    "WayOut": "Exit, SideExit",
+    "WayIn": "Entry",
+    "AtRest": "Stopped",
+    "Stretch": "CodeLine, Range",
+    "Nobody": "name the actor",
+    "Somebody": "name the actor",
+    "Whoever": "name the actor",
 }
 PHRASES = {
     "look-up": "lookup",
@@ -61,8 +82,10 @@ def pattern_of(phrase):
     return r"\b" + r"(?:\s+(?:(?://+|#|\*)\s+)?)".join(map(re.escape, phrase.split())) + r"\b"
 
 
-RETIRED = {word: (re.compile(rf"\b{word}_?\b"), instead) for word, instead in IDENTIFIERS.items()} | {
-    phrase: (re.compile(pattern_of(phrase), re.I), instead) for phrase, instead in PHRASES.items()
+RETIRED = {
+    **{word: (re.compile(rf"\b{word}_?\b"), instead) for word, instead in IDENTIFIERS.items()},
+    **{part: (re.compile(rf"{part}(?=[A-Z_\d]|\b)"), instead) for part, instead in PARTS.items()},
+    **{phrase: (re.compile(pattern_of(phrase), re.I), instead) for phrase, instead in PHRASES.items()},
 }
 
 
@@ -83,6 +106,7 @@ def prove_itself():
         "docs/a.md": "Everybody sees the byte behind it.\n",
     }
     must_fail = [*(f"int {word};\n" for word in IDENTIFIERS), *(f"// It has {phrase.upper()}.\n" for phrase in PHRASES)]
+    must_fail += [f"TEST(A, Has{part}Here) {{\n" for part in PARTS] + [f"int k{part};\n" for part in PARTS]
     must_fail += ["  // This is one of the recent\n  // pages of it.\n", "# The lane is at\n# rest.\n", "bool usual_float_;\n"]
     if check(good):
         sys.exit("words: complains about files that are in order: " + "; ".join(check(good)))
@@ -94,7 +118,7 @@ def prove_itself():
 def main():
     prove_itself()
     files = {p: t for p, t in tree.read(FOLDERS, ENDINGS).items() if not p.startswith(SKIPPED)}
-    files["README.md"] = (tree.ROOT / "README.md").read_text()
+    files |= {page: (tree.ROOT / page).read_text() for page in PAGES}
     complaints = check(files)
     print("\n".join(complaints))
     print(f"words: {len(files)} files, {len(complaints)} complaints")

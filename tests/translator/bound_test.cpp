@@ -27,20 +27,20 @@ class BoundOfRegions : public testing::Test {
   void SetUp() override {
     if (!translator_) GTEST_SKIP() << "no translator on this host";
   }
-  static u64 head_of(u32 number) { return kCode + u64{number} * 64; }
+  static u64 entry_of(u32 number) { return kCode + u64{number} * 64; }
 
   RegionPointer translate(u32 number) {
     const Words words = {movz(0, number), add_imm(1, 0, 1), hlt(0)};
     CodeView view;
     view.word = [&](u64 address) -> std::optional<u32> {
-      const u64 index = (address - head_of(number)) / 4;
+      const u64 index = (address - entry_of(number)) / 4;
       return index < words.size() ? std::optional(words[index]) : std::nullopt;
     };
     view.follow = [](const Transition&) { return true; };
-    return translator_->translate(make_plan(head_of(number), view, {}), 1);
+    return translator_->translate(make_plan(entry_of(number), view, {}), 1);
   }
   bool is_known(u32 number) {
-    return translator_->find(head_of(number), [](const Source&) { return true; }) != nullptr;
+    return translator_->find(entry_of(number), [](const Source&) { return true; }) != nullptr;
   }
 
   std::shared_ptr<Translator> translator_;
@@ -60,8 +60,8 @@ TEST_F(BoundOfRegions, TheLeastRecentlyUsedAreFreed) {
   std::size_t seen = 0;
   const std::vector<u64> forgotten = translator_->forgotten(seen);
   EXPECT_GT(forgotten.size(), 100u);
-  EXPECT_TRUE(std::ranges::find(forgotten, head_of(1)) != forgotten.end());
-  EXPECT_TRUE(std::ranges::find(forgotten, head_of(0)) == forgotten.end());
+  EXPECT_TRUE(std::ranges::find(forgotten, entry_of(1)) != forgotten.end());
+  EXPECT_TRUE(std::ranges::find(forgotten, entry_of(0)) == forgotten.end());
   EXPECT_TRUE(translator_->forgotten(seen).empty());
   EXPECT_NE(translate(1), nullptr);
 }

@@ -238,6 +238,7 @@ kernel::Launch LaneSet::describe() const {
                    reinterpret_cast<u64*>(words_.address() + kTailAt),
                    reinterpret_cast<u64*>(counter(kRingHead)),
                    reinterpret_cast<u64*>(counter(kKnownTail))};
+  launch.starts = reinterpret_cast<const kernel::Start*>(starts_.address());
   launch.jobs = reinterpret_cast<const kernel::LaunchJob*>(jobs_.address());
   launch.ends = reinterpret_cast<kernel::JobEnd*>(job_ends_.address());
   launch.next_job = reinterpret_cast<u32*>(counter(kNextJob));
@@ -264,7 +265,7 @@ Result<void> LaneSet::prepare() {
   return stream_.wait();
 }
 
-Result<void> LaneSet::load(const StartSet& starts, std::span<const LaneJobInput> jobs) {
+Result<void> LaneSet::load(const StartSet& starts, std::span<const kernel::LaunchJob> jobs) {
   image_bytes_ = starts.image_bytes();
   const u64 decoded_bytes = (image_bytes_ / 4 + 2) * sizeof(interpreter::WordEntry);
   if (auto done = grow(images_, image_bytes_ + 16, "the programs"); !done) return done;
@@ -300,22 +301,20 @@ Result<void> LaneSet::load(const StartSet& starts, std::span<const LaneJobInput>
   return decode(false);
 }
 
-Result<void> LaneSet::load_jobs(std::span<const LaneJobInput> jobs) {
+Result<void> LaneSet::load_jobs(std::span<const kernel::LaunchJob> jobs) {
   // Inputs that several jobs share are there once.
   std::vector<u8> inputs;
   std::vector<u64> offsets;
   std::map<const u8*, u64> known;
-  for (const LaneJobInput& job : jobs) {
-    const auto [found, is_new] = known.emplace(job.input.data(), inputs.size());
-    if (is_new) inputs.insert(inputs.end(), job.input.begin(), job.input.end());
-    offsets.push_back(job.input.empty() ? 0 : found->second);
+  for (const kernel::LaunchJob& job : jobs) {
+    const auto [found, is_new] = known.emplace(job.input, inputs.size());
+    if (is_new) inputs.insert(inputs.end(), job.input, job.input + job.input_size);
+    offsets.push_back(job.input_size == 0 ? 0 : found->second);
   }
   if (auto done = put(inputs_, inputs, "the jobs' inputs"); !done) return done;
-  std::vector<kernel::LaunchJob> list;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    list.push_back({reinterpret_cast<const kernel::Start*>(starts_.address()) + jobs[i].start,
-                    reinterpret_cast<const u8*>(inputs_.address() + offsets[i]), jobs[i].input.size()});
-  }
+  std::vector<kernel::LaunchJob> list(jobs.begin(), jobs.end());
+  for (std::size_t i = 0; i < list.size(); ++i)
+    list[i].input = reinterpret_cast<const u8*>(inputs_.address() + offsets[i]);
   if (auto done = put(jobs_, list, "the jobs"); !done) return done;
   job_count_ = static_cast<u32>(jobs.size());
   const u64 ends = std::max<u64>(job_count_, padded_lanes_);

@@ -21,11 +21,6 @@
 
 namespace kvrm::backend::cuda {
 
-struct LaneJobInput {
-  u32 start = 0;  // in the StartSet
-  std::span<const u8> input;
-};
-
 class LaneSet {
  public:
   struct Plan {
@@ -41,8 +36,9 @@ class LaneSet {
 
   u32 padded_lanes() const { return padded_lanes_; }  // whole groups
 
-  // The initial states of the lanes of later launches; before the first launch, or when no lane is to resume.
-  Result<void> load(const StartSet& starts, std::span<const LaneJobInput> jobs);
+  // The initial states of the lanes of later launches; before the first launch, or when no lane is to resume. The
+  // inputs of the jobs are host memory, which is copied.
+  Result<void> load(const StartSet& starts, std::span<const kernel::LaunchJob> jobs);
 
   // The parameters of one launch.
   struct Slice {
@@ -129,7 +125,7 @@ class LaneSet {
   Result<void> allocate_pinned();
   Result<void> upload_world(const Pools& pools);
   Result<void> prepare();
-  Result<void> load_jobs(std::span<const LaneJobInput> jobs);
+  Result<void> load_jobs(std::span<const kernel::LaunchJob> jobs);
   Result<void> decode(bool again);
   // What the host has seen of a run.
   struct Seen {

@@ -95,8 +95,9 @@ struct Start {
   struct Snapshot* snapshot;      // storage for the snapshot its jobs share (snapshot.h), or null
 };
 
+// What a lane starts with: a start, and the bytes of its standard input.
 struct LaunchJob {
-  const Start* start;
+  u32 start;  // among Launch::starts
   const u8* input;
   u64 input_size;
 };
@@ -186,6 +187,7 @@ struct Launch {
   u32 dispatch_every;  // 1: the router is asked again for each instruction that runs
   Mailbox mailbox;
   OutputRing output;
+  const Start* starts;
   const LaunchJob* jobs;
   const Order* orders;  // one for each lane; null: each lane takes one job after the other
   JobEnd* ends;  // one for each job; with orders, for each lane

@@ -205,7 +205,7 @@ inline void TrapHandler::serve_host() {
 
 inline void TrapHandler::begin(u32 number) {
   const LaunchJob& job = launch_.jobs[number];
-  const Start& start = *job.start;
+  const Start& start = launch_.starts[job.start];
   const Snapshot* const snapshot = launch_.orders ? nullptr : ready_snapshot(start, launch_.budget);
   const ResumeState& resume_state = snapshot ? snapshot->resume_state : start.resume_state;
   memory_.clear();

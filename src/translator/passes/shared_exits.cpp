@@ -56,7 +56,7 @@ class SharedExits {
   std::optional<StateSlot> slot_of(const Value* pointer) const;
   std::optional<Exit> exit_of(llvm::CallInst* end) const;
   void find_exits();
-  void choose_places();
+  void choose_shared_slots();
   Value* address(StateSlot slot);
   std::optional<u64> pc_of(const Exit& exit) const;
   void find_first_pc();
@@ -105,7 +105,7 @@ void SharedExits::find_exits() {
 }
 
 // The slots that most exits store to. The others are stored by each exit itself.
-void SharedExits::choose_places() {
+void SharedExits::choose_shared_slots() {
   std::map<StateSlot, std::vector<llvm::StoreInst*>> all;
   for (const Exit& exit : exits_) {
     for (const auto& [slot, store] : exit.stores) all[slot].push_back(store);
@@ -180,7 +180,7 @@ void SharedExits::lead(const Exit& exit, BasicBlock* to) {
 void SharedExits::run() {
   find_exits();
   if (exits_.size() < 2) return;
-  choose_places();
+  choose_shared_slots();
   find_first_pc();
   auto* end = BasicBlock::Create(function_.getContext(), "out", &function_);
   const auto brought = [&](llvm::Type* type, const auto& of) {
