@@ -11,15 +11,13 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
 
-#include <unistd.h>
-
-#include <cstdio>
 #include <map>
 #include <mutex>
 
 #include "translator/bitcode.h"
 #include "translator/host/exits.h"
 #include "translator/host/frame.h"
+#include "translator/host/perf_map.h"
 #include "translator/host/window_accesses.h"
 #include "translator/library.h"
 #include "translator/passes/pipeline.h"
@@ -90,16 +88,6 @@ std::unique_ptr<llvm::orc::LLJIT> make_linker(const std::string& triple, std::st
   return std::move(*linker);
 }
 
-// One for the process. Another user may have put a link under the name: the file is created anew.
-std::FILE* perf_map() {
-  static std::FILE* const map = [] {
-    const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
-    ::unlink(path.c_str());
-    return std::fopen(path.c_str(), "wxe");
-  }();
-  return map;
-}
-
 // An object file of ours has one function; its symbol has no size.
 u64 size_of_code(llvm::MemoryBufferRef object) {
   u64 size = 0;
@@ -121,7 +109,7 @@ struct HostCompiler::Parts {
   std::unique_ptr<Library> library, window_library;
   std::shared_ptr<llvm::orc::LLJIT> linker;
   std::shared_ptr<WindowAccesses> windows = std::make_shared<WindowAccesses>();
-  std::FILE* perf_map = nullptr;
+  bool lists_for_perf = false;
 
   std::unique_ptr<llvm::Module> optimized(const Plan& plan, const std::string& name) {
     Library* const rows = library_for(plan);
@@ -199,10 +187,9 @@ std::unique_ptr<HostCode> HostCompiler::link(std::span<const char> object, const
   auto address = parts_->linker->lookup(name);
   if (!address) return fail(address.takeError());
   std::vector<const void*> faults = parts_->windows->add(object, address->toPtr<const u8*>());
-  if (std::FILE* map = parts_->perf_map) {
+  if (parts_->lists_for_perf) {
     const u64 size = size_of_code({llvm::StringRef(object.data(), object.size()), name});
-    std::fprintf(map, "%llx %llx %s\n", static_cast<unsigned long long>(address->getValue()), size, name.c_str());
-    std::fflush(map);
+    list_for_perf(address->toPtr<const void*>(), size, name);
   }
   return std::make_unique<HostCode>(
       address->toPtr<interpreter::Handler>(),
@@ -212,7 +199,7 @@ std::unique_ptr<HostCode> HostCompiler::link(std::span<const char> object, const
       });
 }
 
-void HostCompiler::write_perf_map() { parts_->perf_map = perf_map(); }
+void HostCompiler::write_perf_map() { parts_->lists_for_perf = true; }
 
 std::string HostCompiler::text_of(const Plan& plan, bool as_assembly) {
   const auto module = parts_->optimized(plan, "region");

@@ -1,7 +1,9 @@
 #include "translator/host/quick_pages.h"
 
 #include <algorithm>
+#include <cstdio>
 
+#include "translator/host/perf_map.h"
 #include "translator/host/thread_clock.h"
 
 namespace kvrm::translator {
@@ -54,6 +56,21 @@ bool QuickPage::contains(interpreter::Handler handler) const {
   return reinterpret_cast<u64>(handler) - reinterpret_cast<u64>(code_->begin()) < code_->size();
 }
 
+namespace {
+
+void list_words(const QuickPage& page) {
+  for (u32 i = 0; i < interpreter::kWordsPerPage; ++i) {
+    const interpreter::Handler code = page.handler(i);
+    const interpreter::Handler next = i + 1 < interpreter::kWordsPerPage ? page.handler(i + 1) : nullptr;
+    if (!code || !next) continue;
+    char name[32];
+    std::snprintf(name, sizeof(name), "quick_%llx", page.address() + u64{i} * 4);
+    list_for_perf(reinterpret_cast<const void*>(code), reinterpret_cast<u64>(next) - reinterpret_cast<u64>(code), name);
+  }
+}
+
+}  // namespace
+
 QuickPagePointer QuickPages::find(u64 address, const QuickPage::Words& words, bool uses_window) {
   const std::lock_guard lock(mutex_);
   const auto found = pages_.find(address);
@@ -69,6 +86,7 @@ QuickPagePointer QuickPages::make(u64 address, const QuickPage::Words& words, bo
   QuickPagePointer page = QuickPage::make(address, words, uses_window ? faults_ : nullptr);
   const double seconds = thread_seconds() - begin;
   if (!page) return nullptr;
+  if (lists_for_perf_) list_words(*page);
   const std::lock_guard lock(mutex_);
   // Lanes keep what they use; the rest is made again when it is needed.
   if (bytes_ + page->bytes() > most_bytes_) {

@@ -63,7 +63,8 @@ using QuickPagePointer = std::shared_ptr<const QuickPage>;
 // Safe for any number of lanes.
 class QuickPages {
  public:
-  explicit QuickPages(u64 most_bytes) : most_bytes_(most_bytes) {}
+  explicit QuickPages(u64 most_bytes, bool lists_for_perf = false)
+      : most_bytes_(most_bytes), lists_for_perf_(lists_for_perf) {}
 
   // Whether a page at this address may be there: asks without a lock.
   bool may_have(u64 address) const {
@@ -91,6 +92,7 @@ class QuickPages {
   static u64 bit(u64 address) { return u64{1} << hash(address) % 64; }
 
   const u64 most_bytes_;
+  const bool lists_for_perf_;
   const std::shared_ptr<QuickFaults> faults_ = std::make_shared<QuickFaults>();
   std::array<std::atomic<u64>, kSlots> seen_{};  // a Bloom filter of addresses
   std::atomic<double> seconds_a_page_ = 400e-6;

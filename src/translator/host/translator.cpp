@@ -58,7 +58,7 @@ std::shared_ptr<QuickPages> make_quick_pages(const Settings& settings) {
   const bool is_wanted =
       settings.tiers != Tiers::kRegions && !(settings.everything() && settings.tiers != Tiers::kQuick);
   if (!is_wanted || settings.shares_memory || !settings.routes_by_table || !stencils::are_available()) return nullptr;
-  return std::make_shared<QuickPages>(settings.most_bytes);
+  return std::make_shared<QuickPages>(settings.most_bytes, settings.perf_map);
 }
 
 struct Request {
