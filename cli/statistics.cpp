@@ -178,11 +178,16 @@ std::string translator_text(const Statistics& statistics) {
     group.line("time", time);
   }
   for (const Tier& tier : statistics.tiers) {
-    if (statistics.regions == 0 || tier.instructions == 0) continue;
+    if (tier.instructions == 0) continue;
     const auto instructions = static_cast<double>(tier.instructions);
     std::string value = formatted("about {} instructions in {}, {}", short_number(instructions),
                                   seconds_text(tier.seconds), rate_text(instructions, tier.seconds));
-    if (tier.overlap() > 0) value += formatted("; a word is in {:.2f} regions", tier.overlap());
+    if (tier.name == "quick") {
+      value += formatted("; {} pages translated in {}", whole_number(tier.regions),
+                         seconds_text(tier.translation_seconds));
+    } else if (tier.overlap() > 0) {
+      value += formatted("; a word is in {:.2f} regions", tier.overlap());
+    }
     group.line("in " + tier.name, value);
   }
   return group.text();

@@ -179,13 +179,13 @@ struct DispatchStatistics {
   KVRM_API DispatchStatistics& operator+=(const DispatchStatistics& more);
 };
 
-// How guest code ran: in the interpreter, or in translated regions. Instructions and seconds of a tier are estimated
-// from samples; all else is counted.
+// How guest code ran: in the interpreter, in quick code of whole pages, or in optimized regions. Instructions and
+// seconds of a tier are estimated from samples; all else is counted.
 struct Tier {
-  std::string name;  // interp, regions
+  std::string name;  // interp, quick, regions
   std::uint64_t instructions = 0;
   double seconds = 0;
-  std::uint64_t regions = 0;
+  std::uint64_t regions = 0;  // of quick code: pages
   std::uint64_t words = 0;  // guest words in them, with repetitions
   std::uint64_t distinct_words = 0;
   double translation_seconds = 0;  // processor time spent translating them

@@ -49,12 +49,23 @@ std::shared_ptr<translator::Translator> make_translator(const Options& options, 
   return translator::Translator::create(settings, error);
 }
 
-// Samples divide the known number of instructions between the two tiers.
+// Samples divide the known number of instructions between the tiers.
 std::vector<Tier> tiers_of(const translator::Counts& counts, u64 instructions) {
-  const double sampled = counts.interpreted + counts.translated;
-  const double share = sampled == 0 ? 0 : counts.translated / sampled;
-  const auto translated = static_cast<u64>(share * static_cast<double>(instructions));
-  Tier interpreter{.name = "interp", .instructions = instructions - translated, .seconds = counts.interpreter_seconds};
+  const double sampled = counts.interpreted + counts.quick + counts.translated;
+  const auto share = [&](double part) {
+    return sampled == 0 ? u64{0} : static_cast<u64>(part / sampled * static_cast<double>(instructions));
+  };
+  const u64 translated = share(counts.translated), in_quick = std::min(share(counts.quick), instructions - translated);
+  Tier interpreter{.name = "interp",
+                   .instructions = instructions - translated - in_quick,
+                   .seconds = counts.interpreter_seconds};
+  Tier quick{.name = "quick",
+             .instructions = in_quick,
+             .seconds = counts.quick_seconds,
+             .regions = counts.quick_pages,
+             .words = counts.quick_pages * (memory::kPageSize / 4),
+             .distinct_words = counts.quick_pages * (memory::kPageSize / 4),
+             .translation_seconds = counts.quick_translation_seconds};
   Tier regions{.name = "regions",
                .instructions = translated,
                .seconds = counts.region_seconds,
@@ -62,7 +73,7 @@ std::vector<Tier> tiers_of(const translator::Counts& counts, u64 instructions) {
                .words = counts.words,
                .distinct_words = counts.distinct_words,
                .translation_seconds = counts.seconds};
-  return {std::move(interpreter), std::move(regions)};
+  return {std::move(interpreter), std::move(quick), std::move(regions)};
 }
 
 }  // namespace

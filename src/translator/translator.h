@@ -49,10 +49,10 @@ struct Counts {
   double seconds = 0;  // of processor time spent compiling and linking
   double link_seconds = 0;  // of them, linking
   // Estimated from samples.
-  double interpreted = 0, translated = 0;  // instructions
-  double interpreter_seconds = 0, region_seconds = 0;
+  double interpreted = 0, quick = 0, translated = 0;  // instructions
+  double interpreter_seconds = 0, quick_seconds = 0, region_seconds = 0;
   u64 quick_pages = 0;
-  double quick_seconds = 0;  // of translating them
+  double quick_translation_seconds = 0;
 };
 
 // A program's profile, for all lanes that run it.
@@ -97,8 +97,8 @@ class Translator {
 
   // What a lane has done since it last reported.
   struct Run {
-    double seconds, interpreter_seconds;
-    double interpreted, translated;  // instructions
+    double seconds = 0, interpreter_seconds = 0, quick_seconds = 0;
+    double interpreted = 0, quick = 0, translated = 0;  // instructions
   };
   virtual void ran(SharedProfile& program, const Run& run) = 0;
   // How many seconds a word will take to compile, from those so far.

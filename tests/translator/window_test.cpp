@@ -1,4 +1,5 @@
-// Regions that access windows against the interpreter: every form of access at every border, with the whole state.
+// Translated code of both tiers that accesses windows against the interpreter: every form of access at every border, with
+// the whole state. Quick code without a window is compared, too.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -19,10 +20,13 @@ constexpr std::uint64_t kData = 0x40000000;  // kPages pages, each with its own 
 constexpr std::uint64_t kPages = 8;
 constexpr std::uint64_t kWindowEnd = std::uint64_t{1} << 39;
 
-Machine make(Engine engine, const Words& words, std::uint64_t memory_limit = std::uint64_t{64} << 20) {
+Machine make(Engine engine, const Words& words, std::uint64_t memory_limit, JitTiers tiers = JitTiers::kAll,
+             bool windows = true) {
   Options options;
   options.device = Device::kCpu;
   options.engine = engine;
+  options.jit_tiers = tiers;
+  options.windows = windows;
   options.jit_threshold = 0;
   options.memory_limit = memory_limit;
   auto machine = Machine::create(options);
@@ -32,37 +36,47 @@ Machine make(Engine engine, const Words& words, std::uint64_t memory_limit = std
   return std::move(*machine);
 }
 
-class Pair {
+class Engines {
  public:
-  explicit Pair(const Words& words, std::uint64_t limit = std::uint64_t{64} << 20)
-      : interp_(make(Engine::kInterpreter, words, limit)), jit_(make(Engine::kJit, words, limit)) {}
+  explicit Engines(const Words& words, std::uint64_t limit = std::uint64_t{64} << 20)
+      : interp_(make(Engine::kInterpreter, words, limit)) {
+    translated_.push_back(make(Engine::kJit, words, limit, JitTiers::kRegions));
+    translated_.push_back(make(Engine::kJit, words, limit, JitTiers::kQuick));
+    translated_.push_back(make(Engine::kJit, words, limit, JitTiers::kQuick, false));
+  }
   template <class Change>
-  void both(Change change) {
+  void all(Change change) {
     change(interp_);
-    change(jit_);
+    for (Machine& machine : translated_) change(machine);
   }
   Stop run(std::uint64_t budget = 100000) {
-    const Stop expected = interp_.run(budget), stop = jit_.run(budget);
-    EXPECT_EQ(to_string(stop.reason), std::string(to_string(expected.reason)));
-    EXPECT_EQ(stop.pc, expected.pc);
-    EXPECT_EQ(stop.instructions, expected.instructions);
-    EXPECT_EQ(stop.fault, expected.fault);
-    EXPECT_EQ(stop.fault_is_write, expected.fault_is_write);
-    EXPECT_EQ(stop.address, expected.address);
-    EXPECT_TRUE(jit_.registers() == interp_.registers());
-    EXPECT_EQ(jit_.statistics().private_bytes, interp_.statistics().private_bytes);
-    return stop;
+    const Stop expected = interp_.run(budget);
+    for (Machine& machine : translated_) {
+      const Stop stop = machine.run(budget);
+      EXPECT_EQ(to_string(stop.reason), std::string(to_string(expected.reason)));
+      EXPECT_EQ(stop.pc, expected.pc);
+      EXPECT_EQ(stop.instructions, expected.instructions);
+      EXPECT_EQ(stop.fault, expected.fault);
+      EXPECT_EQ(stop.fault_is_write, expected.fault_is_write);
+      EXPECT_EQ(stop.address, expected.address);
+      EXPECT_TRUE(machine.registers() == interp_.registers());
+      EXPECT_EQ(machine.statistics().private_bytes, interp_.statistics().private_bytes);
+    }
+    return expected;
   }
   void compare(std::uint64_t address, std::uint64_t size) {
     std::vector<std::byte> one(size), other(size);
     const bool readable = interp_.read(address, one).ok();
-    EXPECT_EQ(jit_.read(address, other).ok(), readable);
-    EXPECT_EQ(one, other);
+    for (Machine& machine : translated_) {
+      EXPECT_EQ(machine.read(address, other).ok(), readable);
+      EXPECT_EQ(one, other);
+    }
   }
-  Machine& jit() { return jit_; }
+  Machine& interp() { return interp_; }
 
  private:
-  Machine interp_, jit_;
+  Machine interp_;
+  std::vector<Machine> translated_;
 };
 
 // Accesses through x1; x2 is an offset, x3 to x6 and v0 to v3 are data.
@@ -140,7 +154,7 @@ void set_up(Machine& machine, std::uint64_t address, std::uint64_t offset) {
   machine.set_pc(kCode);
 }
 
-TEST(WindowRegions, EveryAccessAtEveryBorder) {
+TEST(Windows, EveryAccessAtEveryBorder) {
   std::vector<std::uint64_t> addresses;
   for (std::uint64_t page = 0; page <= kPages; ++page)
     for (const std::uint64_t before : {0u, 1u, 4u, 8u, 12u, 16u, 24u, 32u, 63u})
@@ -151,34 +165,34 @@ TEST(WindowRegions, EveryAccessAtEveryBorder) {
     for (const std::uint64_t before : {0u, 1u, 8u, 16u, 64u}) addresses.push_back(end - before);
   for (const std::uint32_t access : kAccesses) {
     // The state before the access, and an access after it that shares its exit.
-    Pair pair({add_imm(5, 5, 1), access, add_imm(6, 6, 3), hlt(0)});
+    Engines engines({add_imm(5, 5, 1), access, add_imm(6, 6, 3), hlt(0)});
     for (const std::uint64_t address : addresses) {
-      pair.both([&](Machine& machine) { set_up(machine, address, 0); });
-      pair.run();
-      for (const std::uint64_t page : {0u, 1u, 5u, 6u}) pair.compare(kData + page * kPage, kPage);
+      engines.all([&](Machine& machine) { set_up(machine, address, 0); });
+      engines.run();
+      for (const std::uint64_t page : {0u, 1u, 5u, 6u}) engines.compare(kData + page * kPage, kPage);
       if (HasFailure()) FAIL() << std::hex << "word " << access << " at " << address;
     }
   }
 }
 
 // A register offset that leaves the window, a base outside it that comes back in.
-TEST(WindowRegions, SumsAreChecked) {
-  Pair pair({0xf8626823, add_imm(5, 5, 1), 0xf8226823, hlt(0)});  // ldr x3, [x1, x2]; str x3, [x1, x2]
+TEST(Windows, SumsAreChecked) {
+  Engines engines({0xf8626823, add_imm(5, 5, 1), 0xf8226823, hlt(0)});  // ldr x3, [x1, x2]; str x3, [x1, x2]
   const std::pair<std::uint64_t, std::uint64_t> sums[] = {
       {kData, 8},          {kData + kPage, ~std::uint64_t{7}},
       {0, kData},          {~std::uint64_t{0} - 7, kData + 8},
       {kData, kWindowEnd}, {kWindowEnd + kData, std::uint64_t{0} - kWindowEnd},
       {kWindowEnd - 8, 8}, {8, kWindowEnd - 16}};
   for (const auto& [base, offset] : sums) {
-    pair.both([&](Machine& machine) { set_up(machine, base, offset); });
-    pair.run();
-    pair.compare(kData, 2 * kPage);
+    engines.all([&](Machine& machine) { set_up(machine, base, offset); });
+    engines.run();
+    engines.compare(kData, 2 * kPage);
     if (HasFailure()) FAIL() << std::hex << base << " + " << offset;
   }
 }
 
 // Straight code of many loads and stores in every order: they share exits, and each may be the one that faults.
-TEST(WindowRegions, SegmentsBeginAgain) {
+TEST(Windows, SegmentsBeginAgain) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 40; ++round) {
     Words words;
@@ -194,35 +208,35 @@ TEST(WindowRegions, SegmentsBeginAgain) {
       }
     }
     words.push_back(hlt(0));
-    Pair pair(words);
+    Engines engines(words);
     for (int place = 0; place < 24; ++place) {
       const std::uint64_t one = kData + random() % (kPages * kPage), other = kData + random() % (2 * kPage);
-      pair.both([&](Machine& machine) { set_up(machine, one & ~std::uint64_t{7}, other & ~std::uint64_t{7}); });
-      pair.run();
-      for (const std::uint64_t page : {0u, 1u, 5u, 6u}) pair.compare(kData + page * kPage, kPage);
+      engines.all([&](Machine& machine) { set_up(machine, one & ~std::uint64_t{7}, other & ~std::uint64_t{7}); });
+      engines.run();
+      for (const std::uint64_t page : {0u, 1u, 5u, 6u}) engines.compare(kData + page * kPage, kPage);
       if (HasFailure()) FAIL() << "round " << round << " place " << place;
     }
   }
 }
 
 // A loop that touches a page a round until the limit strikes: at the same page.
-TEST(WindowRegions, TheMemoryLimitStrikesAtTheSamePage) {
+TEST(Windows, TheMemoryLimitStrikesAtTheSamePage) {
   for (const std::uint64_t pages : {1u, 5u, 100u}) {
-    Pair pair({0xf9000023, 0x91400421, subs_imm(2, 2, 1), b_ne(-3), hlt(0)}, pages * kPage);  // add x1, x1, #4096
-    pair.both([&](Machine& machine) {
+    Engines engines({0xf9000023, 0x91400421, subs_imm(2, 2, 1), b_ne(-3), hlt(0)}, pages * kPage);  // add x1, x1, #4096
+    engines.all([&](Machine& machine) {
       EXPECT_TRUE(machine.map(kData, 1000 * kPage, kProtectRead | kProtectWrite).ok());
       machine.set_x(1, kData);
       machine.set_x(2, 1000);
     });
-    EXPECT_EQ(pair.run().fault, FaultKind::kOutOfMemory);
+    EXPECT_EQ(engines.run().fault, FaultKind::kOutOfMemory);
   }
 }
 
-TEST(WindowRegions, SelfModifyingCodeIsNoticed) {
+TEST(Windows, SelfModifyingCodeIsNoticed) {
   // Adds 1 ten times; half way the loop writes over its own addition.
   const Words words = {add_imm(0, 0, 1), 0xb9000061 /* str w1, [x3] */, subs_imm(2, 2, 1), b_ne(-3), hlt(0)};
-  Pair pair({b(0)});
-  pair.both([&](Machine& machine) {
+  Engines engines({b(0)});
+  engines.all([&](Machine& machine) {
     EXPECT_TRUE(machine.map(kData, kPage, kProtectRead | kProtectWrite | kProtectExecute).ok());
     EXPECT_TRUE(machine.write(kData, bytes_of(words)).ok());
     machine.set_x(1, add_imm(0, 0, 5));
@@ -230,36 +244,36 @@ TEST(WindowRegions, SelfModifyingCodeIsNoticed) {
     machine.set_x(3, kData);
     machine.set_pc(kData);
   });
-  EXPECT_EQ(pair.run().reason, StopReason::kHalt);
-  EXPECT_EQ(pair.jit().x(0), 46u);
+  EXPECT_EQ(engines.run().reason, StopReason::kHalt);
+  EXPECT_EQ(engines.interp().x(0), 46u);
 }
 
 // The program's own handler comes after ours: then lanes run without windows.
-TEST(WindowRegions, AnotherHandlerTurnsThemOff) {
+TEST(Windows, AnotherHandlerTurnsThemOff) {
   struct sigaction own{}, before{};
-  Pair pair({0xf9400023, 0xf9000023, subs_imm(2, 2, 1), b_ne(-3), hlt(0)});
+  Engines engines({0xf9400023, 0xf9000023, subs_imm(2, 2, 1), b_ne(-3), hlt(0)});
   for (const bool replaced : {false, true, false}) {
     if (replaced) {
       own.sa_handler = SIG_DFL;
       ::sigaction(SIGSEGV, &own, &before);
     }
-    pair.both([&](Machine& machine) {
+    engines.all([&](Machine& machine) {
       set_up(machine, kData, 10);
       machine.set_x(2, 10);
     });
-    EXPECT_EQ(pair.run().reason, StopReason::kHalt);
+    EXPECT_EQ(engines.run().reason, StopReason::kHalt);
     if (replaced) ::sigaction(SIGSEGV, &before, nullptr);
   }
 }
 
-TEST(WindowRegions, RunWhereTheSignalIsBlocked) {
+TEST(Windows, RunWhereTheSignalIsBlocked) {
   std::thread([] {
     sigset_t set;
     sigfillset(&set);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    Pair pair({0xf9000023, 0xf9400024, hlt(0)});
-    pair.both([](Machine& machine) { set_up(machine, kData + 5 * kPage, 0); });
-    EXPECT_EQ(pair.run().reason, StopReason::kHalt);
+    Engines engines({0xf9000023, 0xf9400024, hlt(0)});
+    engines.all([](Machine& machine) { set_up(machine, kData + 5 * kPage, 0); });
+    EXPECT_EQ(engines.run().reason, StopReason::kHalt);
   }).join();
 }
 

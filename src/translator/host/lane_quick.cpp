@@ -59,6 +59,12 @@ bool LaneQuick::owns(interpreter::Handler handler) const {
   return false;
 }
 
+bool LaneQuick::has_code(u64 pc, const u8* page) const {
+  const auto found = states_.find(page);
+  if (found == states_.end() || !found->second.code || found->second.address != page_address(pc)) return false;
+  return found->second.code->handler(static_cast<u32>(pc % memory::kPageSize / 4)) != nullptr;
+}
+
 void LaneQuick::interpreted(u64 pc, const u8* page, u64 times) {
   if (!pages_) return;
   State* state = state_of(pc, page);

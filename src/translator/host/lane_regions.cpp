@@ -131,7 +131,7 @@ Plan LaneRegions::plan_at(u64 pc, const Follow& follow, u32 most_words) {
 
 // Follows what has cost the interpreter enough. A region ends where another one starts.
 LaneRegions::Follow LaneRegions::follow_what_pays(const Profile& profile) const {
-  const double a_word = translator_->seconds_a_word() / sampler_.seconds_an_instruction();
+  const double a_word = translator_->seconds_a_word() / sampler_.seconds_saved();
   const double needed = translator_->settings().threshold ? 1 : kShareOfCost * a_word;
   return [&profile, needed](const Transition& transition) {
     if (profile.is_settled(transition.to)) return false;
@@ -288,10 +288,20 @@ void LaneRegions::stepped(u64 from, u64 to) {
 }
 
 void LaneRegions::end_trace() {
-  translator_->ran(*shared_, sampler_.end_trace());
+  const u32 quick = quick_steps();
+  translator_->ran(*shared_, sampler_.end_trace(quick));
   take_trace_to_quick();
   if (has_regions()) link_stored();
   if (sampler_.is_full()) consider();
+}
+
+u32 LaneRegions::quick_steps() {
+  u32 count = 0;
+  for (const TraceStep& step : sampler_.trace()) {
+    const u8* page = page_at(step.from);
+    count += page && quick_.has_code(step.from, page);
+  }
+  return count;
 }
 
 // What was interpreted in the last trace; the quick tier's code counts for regions only.
@@ -299,7 +309,7 @@ void LaneRegions::take_trace_to_quick() {
   for (const TraceStep& step : sampler_.last_trace()) {
     if (const u8* page = page_at(step.from)) quick_.interpreted(step.from, page, sampler_.last_weight());
   }
-  quick_.consider(sampler_.seconds_an_instruction(), [&](const Entry& entry) { return handlers_.contains(entry.run); });
+  quick_.consider(sampler_.seconds_interpreting(), [&](const Entry& entry) { return handlers_.contains(entry.run); });
 }
 
 // A region that exists already, linked or on disk.
@@ -343,7 +353,7 @@ std::vector<LaneRegions::Chosen> LaneRegions::choose() {
   Profile& profile = shared_->profile;
   sampler_.bring_to(profile);
   const Settings& settings = translator_->settings();
-  const double word = translator_->seconds_a_word(), instruction = sampler_.seconds_an_instruction();
+  const double word = translator_->seconds_a_word(), instruction = sampler_.seconds_saved();
   const double least = settings.threshold ? 0 : kShareOfCandidate * word / instruction;
   const Follow follow = follow_what_pays(profile);
   double left = translator_->seconds_left(*shared_);

@@ -81,6 +81,8 @@ class LaneRegions final : public interpreter::Regions {
   template <class Condition>
   void uninstall_if(Condition condition);
   bool has_regions() const { return translator_->settings().tiers != Tiers::kQuick; }
+  // Those of the trace that had quick code.
+  u32 quick_steps();
   void take_trace_to_quick();
 
   std::shared_ptr<Translator> translator_;

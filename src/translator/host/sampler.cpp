@@ -41,24 +41,38 @@ u64 Sampler::next_period(double seconds, double instructions) {
   return std::clamp(static_cast<u64>(period), kShortestPeriod, kLongestPeriod);
 }
 
-Translator::Run Sampler::end_trace() {
+void Sampler::measure(double seconds_an_instruction, std::size_t interpreted, u32 quick) {
+  const double measured = std::clamp(seconds_an_instruction, 1e-10, 2e-8);
+  has_quick_ |= quick != 0;
+  if (interpreted + quick == 0) {
+    translated_cost_.add(measured);
+  } else if (translated_ == 0 && (interpreted == 0 || quick == 0)) {
+    (quick == 0 ? interpreted_ : quick_).add(measured);
+  }
+}
+
+Translator::Run Sampler::end_trace(u32 quick) {
   const double now = thread_seconds(), seconds = std::max(0.0, now - clock_);
   clock_ = now;
   run_seconds_ += seconds;
   tracing_ = false;
   const auto instructions = static_cast<double>(since_trace_);
-  const std::size_t interpreted = steps_.size() - trace_begin_, steps = interpreted + translated_;
-  if (interpreted != 0) traces_.push_back({trace_begin_, steps_.size(), since_trace_ / steps});
-  if (translated_ == 0 && in_one_go_ && since_trace_ != 0) {
-    const double measured = std::clamp(seconds / instructions, 5e-10, 2e-8);
-    seconds_an_instruction_ += (measured - seconds_an_instruction_) / 16;
-  }
-  const double share = steps == 0 ? 1 : static_cast<double>(interpreted) / static_cast<double>(steps);
+  const std::size_t recorded = steps_.size() - trace_begin_, steps = recorded + translated_;
+  if (recorded != 0) traces_.push_back({trace_begin_, steps_.size(), since_trace_ / steps});
+  if (in_one_go_ && since_trace_ != 0 && steps != 0) measure(seconds / instructions, recorded - quick, quick);
+  const auto share = [&](std::size_t part) {
+    return steps == 0 ? 0 : instructions * static_cast<double>(part) / static_cast<double>(steps);
+  };
+  Translator::Run run{.seconds = seconds,
+                      .interpreted = steps == 0 ? instructions : share(recorded - quick),
+                      .quick = share(quick),
+                      .translated = share(translated_)};
+  run.interpreter_seconds = std::min(seconds, run.interpreted * interpreted_.seconds);
+  run.quick_seconds = std::min(seconds - run.interpreter_seconds, run.quick * quick_.seconds);
   period_ = next_period(seconds, instructions);
   since_trace_ = 0;
   in_one_go_ = true;
-  const double interpreting = std::min(seconds, share * instructions * seconds_an_instruction_);
-  return {seconds, interpreting, share * instructions, (1 - share) * instructions};
+  return run;
 }
 
 void Sampler::bring_to(Profile& profile) {

@@ -1,6 +1,7 @@
 // When a lane takes a trace, and its traces until they are merged into the shared profile.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <thread>
 #include <vector>
@@ -39,8 +40,10 @@ class Sampler {
   void enter_region(const Region* region) { inside_ = region; }
   void step_in_region() { ++translated_; }
   void step(const TraceStep& step) { steps_.push_back(step); }
-  // Ends the trace. Returns what the lane has done since the last one.
-  Translator::Run end_trace();
+  // The interpreted instructions of the trace, so far.
+  std::span<const TraceStep> trace() const { return std::span(steps_).subspan(trace_begin_); }
+  // Ends the trace, `quick` steps of which were in quick code. Returns what the lane has done since the last one.
+  Translator::Run end_trace(u32 quick);
   // The interpreted instructions of the last trace.
   std::span<const TraceStep> last_trace() const { return std::span(steps_).subspan(trace_begin_); }
 
@@ -52,7 +55,10 @@ class Sampler {
   void bring_to(Profile& profile);
   void drop_traces();
 
-  double seconds_an_instruction() const { return seconds_an_instruction_; }
+  // What an instruction costs the interpreter.
+  double seconds_interpreting() const { return interpreted_.seconds; }
+  // What it costs less in a region than where it runs now.
+  double seconds_saved() const { return std::max((has_quick_ ? quick_ : interpreted_).seconds - translated_cost_.seconds, 1e-10); }
 
  private:
   static constexpr std::size_t kTraces = 16;
@@ -61,6 +67,12 @@ class Sampler {
     u64 weight;
   };
   u64 next_period(double seconds, double instructions);
+  // Seconds of an instruction, from bursts that ran in one tier alone.
+  struct Cost {
+    double seconds;
+    void add(double measured) { seconds += (measured - seconds) / 16; }
+  };
+  void measure(double seconds_an_instruction, std::size_t interpreted, u32 quick);
 
   const bool eager_;
   std::vector<TraceStep> steps_;
@@ -76,7 +88,8 @@ class Sampler {
   double clock_ = 0;  // of the thread, when the last trace ended
   std::thread::id thread_;
   double run_seconds_ = 0;
-  double seconds_an_instruction_ = 3e-9;  // interpreted
+  bool has_quick_ = false;
+  Cost interpreted_{3e-9}, quick_{1e-9}, translated_cost_{4e-10};
 };
 
 }  // namespace kvrm::translator

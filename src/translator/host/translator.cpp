@@ -174,7 +174,9 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     const std::lock_guard lock(runs_mutex_);
     runs_.seconds += run.seconds;
     runs_.interpreter_seconds += run.interpreter_seconds;
+    runs_.quick_seconds += run.quick_seconds;
     runs_.interpreted += run.interpreted;
+    runs_.quick += run.quick;
     runs_.translated += run.translated;
   }
 
@@ -199,14 +201,16 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     counts.distinct_words = distinct_words_.size();
     counts.bytes = bytes_;
     counts.interpreted = runs_.interpreted;
+    counts.quick = runs_.quick;
+    counts.quick_seconds = runs_.quick_seconds;
     counts.translated = runs_.translated;
     counts.interpreter_seconds = runs_.interpreter_seconds;
     if (quick_pages()) {
       const QuickPages::Counts quick = quick_pages()->counts();
       counts.quick_pages = quick.pages;
-      counts.quick_seconds = quick.seconds;
+      counts.quick_translation_seconds = quick.seconds;
     }
-    counts.region_seconds = std::max(0.0, runs_.seconds - runs_.interpreter_seconds);
+    counts.region_seconds = std::max(0.0, runs_.seconds - runs_.interpreter_seconds - runs_.quick_seconds);
     return counts;
   }
 

@@ -1,0 +1,133 @@
+// The quick tier against the interpreter: budgets, aliases of code, code that changes, and when pages are translated.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "../machine/words.h"
+#include "kvrm/machine.h"
+
+namespace kvrm {
+namespace {
+
+using namespace test;
+
+constexpr std::uint64_t kPage = 0x1000;
+constexpr std::uint64_t kOther = 0x40000000;
+
+Machine make(Engine engine, std::optional<unsigned> threshold = 0) {
+  Options options;
+  options.device = Device::kCpu;
+  options.engine = engine;
+  options.jit_tiers = JitTiers::kQuick;
+  options.jit_threshold = threshold;
+  options.code_cache = false;
+  auto machine = Machine::create(options);
+  EXPECT_TRUE(machine.ok());
+  return std::move(*machine);
+}
+
+void load(Machine& machine, const Words& words, std::uint64_t address) {
+  EXPECT_TRUE(machine.map(address, kPage, kProtectRead | kProtectWrite | kProtectExecute).ok());
+  EXPECT_TRUE(machine.write(address, bytes_of(words)).ok());
+}
+
+// A loop with calls, compares, loads and stores; x1 is the address of data.
+const Words kLoop = {
+    movz(0, 50),         // x0 = 50
+    0xf9400023,          // ldr x3, [x1]
+    0x8b000063,          // add x3, x3, x0
+    0xf9000023,          // str x3, [x1]
+    0x94000004,          // bl +4: the subroutine
+    subs_imm(0, 0, 1),
+    b_ne(-5),
+    hlt(0),
+    0x9b037c64,          // mul x4, x3, x3
+    0xca0400a5,          // eor x5, x5, x4
+    0xd65f03c0,          // ret
+};
+
+// A stop after every possible number of instructions, and going on from there.
+TEST(Quick, BudgetsAreExact) {
+  Machine interp = make(Engine::kInterpreter), quick = make(Engine::kJit);
+  for (Machine* machine : {&interp, &quick}) {
+    load(*machine, kLoop, kOther);
+    EXPECT_TRUE(machine->map(kOther + kPage, kPage, kProtectRead | kProtectWrite).ok());
+  }
+  for (std::uint64_t budget = 1; budget < 700; ++budget) {
+    for (Machine* machine : {&interp, &quick}) {
+      EXPECT_TRUE(machine->write(kOther + kPage, std::vector<std::byte>(8)).ok());
+      for (unsigned i = 0; i < 31; ++i) machine->set_x(i, 0);
+      machine->set_x(1, kOther + kPage);
+      machine->set_pc(kOther);
+    }
+    const Stop expected = interp.run(budget), stop = quick.run(budget);
+    ASSERT_EQ(stop.reason, expected.reason) << budget;
+    ASSERT_EQ(stop.instructions, expected.instructions) << budget;
+    ASSERT_EQ(stop.pc, expected.pc) << budget;
+    ASSERT_TRUE(quick.registers() == interp.registers()) << budget;
+    (void)interp.run(1'000'000);
+    (void)quick.run(1'000'000);
+    ASSERT_TRUE(quick.registers() == interp.registers()) << "after " << budget;
+  }
+}
+
+// Code is made for one address: the same words elsewhere have other addresses in them.
+TEST(Quick, EqualWordsAtTwoAddresses) {
+  const Words words = {0x10000000 /* adr x0, . */, hlt(0)};
+  Machine machine = make(Engine::kJit);
+  for (const std::uint64_t address : {kOther, kOther + 4 * kPage, kOther}) {
+    load(machine, words, address);
+    machine.set_pc(address);
+    EXPECT_EQ(machine.run(10).reason, StopReason::kHalt);
+    EXPECT_EQ(machine.x(0), address);
+  }
+}
+
+// A shared page at two addresses of one guest.
+TEST(Quick, OnePageAtTwoAddresses) {
+  const Words words = {0x10000000 /* adr x0, . */, 0x8b000063 /* add x3, x3, x0 */, 0xd61f0040 /* br x2 */};
+  Machine interp = make(Engine::kInterpreter), quick = make(Engine::kJit);
+  for (Machine* machine : {&interp, &quick}) {
+    ASSERT_TRUE(machine->load_code(bytes_of(words), kOther).ok());
+    ASSERT_TRUE(machine->load_code(bytes_of(words), kOther + 4 * kPage).ok());
+    machine->set_pc(kOther);
+    for (int round = 0; round < 20; ++round) {
+      machine->set_x(2, round % 2 == 0 ? kOther + 4 * kPage : kOther);
+      (void)machine->run(3);
+    }
+  }
+  EXPECT_TRUE(quick.registers() == interp.registers());
+}
+
+// A loop that rewrites an instruction of its own page in every round.
+TEST(Quick, SelfModifyingCodeIsExact) {
+  const Words words = {add_imm(0, 0, 1), 0xb9000061 /* str w1, [x3] */, 0x11000421 /* add w1, w1, #1 (imm field) */,
+                       subs_imm(2, 2, 1), b_ne(-4), hlt(0)};
+  Machine interp = make(Engine::kInterpreter), quick = make(Engine::kJit);
+  for (Machine* machine : {&interp, &quick}) {
+    load(*machine, words, kOther);
+    machine->set_x(1, add_imm(0, 0, 5));
+    machine->set_x(2, 40);
+    machine->set_x(3, kOther);
+    machine->set_pc(kOther);
+    (void)machine->run(100000);
+  }
+  EXPECT_TRUE(quick.registers() == interp.registers());
+}
+
+// Without a threshold a page is translated when interpreting it has cost as much as that.
+TEST(Quick, HotPagesAreTranslated) {
+  Machine machine = make(Engine::kJit, std::nullopt);
+  load(machine, {subs_imm(2, 2, 1), b_ne(-1), hlt(0)}, kOther);
+  machine.set_x(2, 50'000'000);
+  machine.set_pc(kOther);
+  EXPECT_EQ(machine.run(200'000'000).reason, StopReason::kHalt);
+  const std::vector<Tier> tiers = machine.statistics().tiers;
+  ASSERT_EQ(tiers.size(), 3u);
+  EXPECT_EQ(tiers[1].name, "quick");
+  EXPECT_EQ(tiers[1].regions, 1u);
+  EXPECT_GT(tiers[1].instructions, tiers[0].instructions);
+}
+
+}  // namespace
+}  // namespace kvrm
