@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 #include "interpreter/clock.h"
 #include "interpreter/handlers.h"
 #include "interpreter/predecode.h"
 #include "interpreter/regions.h"
-#include "memory/window_faults.h"
 
 namespace kvrm::interpreter {
 namespace {
@@ -108,15 +106,13 @@ Interpreter::Outcome Interpreter::run(Cpu& cpu, u64 budget, const std::atomic<bo
   Outcome outcome{Trap::kNone, 0, false};
   context_->clock_base = cpu.clock_ns;
   retired_ = 0;
-  std::optional<memory::WindowFaultScope> faults;
-  if (regions_ && context_->space->window() && memory::window_faults_arrive()) faults.emplace();
   while (outcome.trap == Trap::kNone && outcome.retired < budget) {
     if (cancel.load(std::memory_order_relaxed)) {
       outcome.cancelled = true;
       break;
     }
     if (shared_tlb_) context_->space->check_code_version(*shared_tlb_);
-    context_->window = faults ? context_->space->window() : nullptr;  // the guest may have lost it
+    context_->window = allows_window_ ? context_->space->window() : nullptr;  // the guest may have lost it
     const u64 left = budget - outcome.retired;
     const u64 longest = shared_tlb_ ? kSharedBurst : kBurst;
     const Regions::Pace pace = regions_ ? regions_->between_bursts(cpu, last_burst_) : Regions::Pace{longest, 0};

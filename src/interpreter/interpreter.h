@@ -37,6 +37,8 @@ class Interpreter {
   Outcome run(Cpu& cpu, u64 budget, const std::atomic<bool>& cancel, std::atomic<u64>* progress = nullptr);
 
   void use_host_clock(bool host);
+  // Whether code may access memory through the window: faults must be served (memory/window_faults.h).
+  void allow_window(bool allows) { allows_window_ = allows; }
   // Before the first run; null: none.
   void use_regions(Regions* regions);
   PredecodeCache& cache() { return *cache_; }
@@ -60,6 +62,7 @@ class Interpreter {
   std::unique_ptr<Context> context_;
   std::unique_ptr<PredecodeCache> cache_;
   Regions* regions_ = nullptr;
+  bool allows_window_ = false;
   u64 retired_ = 0;  // by the current run()
   u64 last_burst_ = 0;  // of it, by the last burst
 };

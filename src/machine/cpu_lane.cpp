@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "machine/stops.h"
+#include "memory/window_faults.h"
 #include "semantics/float_count.h"
 
 namespace kvrm {
@@ -59,7 +61,10 @@ std::optional<Stop> CpuLane::serve(Trap trap, unsigned index, RunControl& contro
   ++system_calls_;
   if (process_) return after(process_->system_call(cpu(), memory()), control);
   const auto immediate = static_cast<u32>(cpu().fault_address);
-  if (control.system_call && control.system_call(index, immediate)) return std::nullopt;
+  if (control.system_call && control.system_call(index, immediate)) {
+    check_window();
+    return std::nullopt;
+  }
   return stop_at(cpu(), word(), StopReason::kSystemCall);
 }
 
@@ -82,8 +87,14 @@ Stop CpuLane::run_to_stop(u64 budget, unsigned index, RunControl& control) {
   }
 }
 
+// Code that is not ours may have replaced the handler for faults, or blocked the signal.
+void CpuLane::check_window() { device_.engine().allow_window(memory().window() && memory::window_faults_arrive()); }
+
 Stop CpuLane::run(u64 budget, unsigned index, RunControl& control) {
   if (ended_) return *ended_;
+  std::optional<memory::WindowFaultScope> faults;
+  if (memory().window()) faults.emplace();
+  check_window();
   if (process_) process_->set_cancel(&control.cancel);
   const u64 before = instructions_;
   const semantics::FloatCounts floats = semantics::counted_floats();

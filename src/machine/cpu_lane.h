@@ -36,6 +36,7 @@ class CpuLane {
   std::optional<Stop> serve(Trap trap, unsigned index, RunControl& control);
   std::optional<Stop> after(const linux_abi::Outcome& outcome, RunControl& control);
   u64 until_deadline() const;
+  void check_window();
   u32 word();  // at pc
 
   const DispatchOptions& dispatch_;

@@ -352,7 +352,7 @@ AddressSpace::CodePage AddressSpace::code_page(u64 address) {
   }
   // One page may be cached once only, under its own address; stores must take the slow path from now on.
   cache_.at(address).write_tag = kNoPage;
-  return {Trap::kNone, resolved.page};
+  return {Trap::kNone, page_of(entry)};
 }
 
 bool AddressSpace::holds_code(u64 address, u64 size) const {
@@ -370,13 +370,17 @@ bool AddressSpace::holds_code(u64 address, u64 size) const {
 template <class Copy>
 SlowAccess AddressSpace::each_page(Tlb& cache, u64 address, u32 size, Access access, Copy copy) {
   const u64 first_count = std::min<u64>(size, kPageSize - page_offset(address));
-  const Resolved first = resolve(cache, address, access);
-  if (first.trap != Trap::kNone) return {first.trap, address};
-  Resolved second{Trap::kNone, nullptr, 0};
-  if (first_count < size) {
-    second = resolve(cache, address + first_count, access);
-    if (second.trap != Trap::kNone) return {second.trap, address + first_count};
-  }
+  Resolved first{}, second{};
+  bool left;  // all pages have left the window meanwhile, the first one too
+  do {
+    left = left_window_;
+    first = resolve(cache, address, access);
+    if (first.trap != Trap::kNone) return {first.trap, address};
+    if (first_count < size) {
+      second = resolve(cache, address + first_count, access);
+      if (second.trap != Trap::kNone) return {second.trap, address + first_count};
+    }
+  } while (left != left_window_);
   copy(first.entry, page_offset(address), 0, first_count);
   if (second.page) copy(second.entry, 0, first_count, size - first_count);
   return {Trap::kNone, 0};

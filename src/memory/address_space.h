@@ -142,6 +142,7 @@ class AddressSpace final : public GuestMemory {
   bool make_private(u64 address, u64& entry);
   void forget_code(u64& entry);
   Resolved resolve(Tlb& cache, u64 address, Access access);
+  bool leave_window_if_full();
   void show(u64 address, u64& entry);
   bool show_shared(u64 address);
   bool change_frame(u64 address, u64& entry, bool into_window);
@@ -168,6 +169,7 @@ class AddressSpace final : public GuestMemory {
   u64 charged_ = 0;  // tables and areas on the account
   std::unique_ptr<Window> window_;
   bool gave_up_window_ = false;
+  bool left_window_ = false;  // no page is in it any more
   u64 code_changes_ = 0;  // of the protection in the window
   FramePool frames_;
   std::vector<memory::Area> area_storage_;

@@ -26,9 +26,26 @@ bool AddressSpace::use_window() {
   return window_ != nullptr;
 }
 
+// The kernel limits the mappings of a process, and a guest can make any number of pieces. Then all its pages leave the
+// window, which is one mapping again.
+bool AddressSpace::leave_window_if_full() {
+  if (!window_ || left_window_ || window_->may_split()) return false;
+  give_up_window();
+  left_window_ = true;
+  for_each_entry(0, Window::kBytes, [&](u64 page, u64& entry) {
+    entry &= ~kPageShown;
+    if (!(entry & kPagePrivate) || !window_->holds(page_of(entry))) return;
+    if (!change_frame(page, entry, false)) throw std::bad_alloc();
+    window_->discard(page);
+  });
+  window_->hide(0, Window::kBytes);
+  return true;
+}
+
 // Shows the page of this entry with all the rights it may have. Before: as many or fewer.
 void AddressSpace::show(u64 address, u64& entry) {
   if (!window_ || (entry & kPageShown) || !Window::has(address) || !(entry & kPageRead)) return;
+  if (leave_window_if_full()) return;
   if (entry & kPagePrivate) {
     if (!window_->holds(page_of(entry))) {
       if (!window()) return;
@@ -97,6 +114,7 @@ bool AddressSpace::change_frame(u64 address, u64& entry, bool into_window) {
 // page; rights that were taken go at once.
 void AddressSpace::protect_window(u64 address, u64 size, u32 protection) {
   if (!window_ || !Window::has(address)) return;
+  if (leave_window_if_full()) return;
   const bool readable = protection & kRead;
   for_each_entry(address, size, [&](u64 page, u64& entry) {
     const bool is_there = (entry & kPagePrivate) && window_->holds(page_of(entry));
@@ -123,7 +141,8 @@ void AddressSpace::move_frame(u64 to, u64& entry) {
 }
 
 void AddressSpace::hide(u64 address, u64 size) {
-  if (window_ && Window::has(address)) window_->hide(address, std::min(size, Window::kBytes - address));
+  if (!window_ || !Window::has(address) || leave_window_if_full()) return;
+  window_->hide(address, std::min(size, Window::kBytes - address));
 }
 
 // Writes to a page whatever its protection is.

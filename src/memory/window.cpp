@@ -192,6 +192,8 @@ void Window::make_read_only(u64 address, u64 size) {
   }
 }
 
+void Window::discard(u64 address) { ::madvise(at(address), kPageSize, MADV_DONTNEED); }
+
 // In a few calls of the host, however many pieces there are. The rest of the range is hidden already.
 void Window::hide(u64 address, u64 size) {
   const u64 end = address + size;

@@ -44,6 +44,11 @@ class Window {
   // Hides the range; what was in its pages is gone.
   void hide(u64 address, u64 size);
 
+  // The content of the page is gone; it stays as it is otherwise.
+  void discard(u64 address);
+  // Whether the host's mappings may be split further.
+  bool may_split() const;
+
   // Mappings of the host that all windows of the process take at most.
   static u64 mappings();
 
@@ -55,7 +60,6 @@ class Window {
   };
 
   explicit Window(u8* base) : base_(base) {}
-  bool may_split() const;
   void note(u64 address, u64 size, const Kind* kind);
   const Run* find(u64 address) const;
 

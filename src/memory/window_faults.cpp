@@ -130,6 +130,8 @@ sigset_t segv() {
 bool window_faults_arrive() {
 #if defined(__x86_64__)
   if (!installed.load(std::memory_order_acquire)) return false;
+  sigset_t blocked;
+  if (::pthread_sigmask(SIG_BLOCK, nullptr, &blocked) != 0 || sigismember(&blocked, SIGSEGV) != 0) return false;
   struct sigaction now{};
   return ::sigaction(SIGSEGV, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == &on_fault;
 #else

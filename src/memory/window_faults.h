@@ -62,7 +62,8 @@ class LandingTable {
   mutable std::atomic<u32> readers_ = 0;  // the older table is freed when there are none
 };
 
-// Whether faults in windows reach our handler now: it is installed, and no other one was installed after it.
+// Whether faults of this thread in windows reach our handler now: it is installed, no other one was installed after it,
+// and SIGSEGV is not blocked.
 bool window_faults_arrive();
 
 // The thread may run code that accesses windows: SIGSEGV is not blocked meanwhile.

@@ -292,6 +292,35 @@ TEST(Window, ManySpacesAndManyMappings) {
   EXPECT_EQ(Window::mappings(), 0u);
 }
 
+// Whatever pieces a guest makes, the host keeps room for its own mappings, and the guest its contents.
+TEST(Window, PiecesWithoutEndEndTheWindow) {
+  for (const int way : {0, 1, 2, 3}) {
+    constexpr u64 kCount = 40000;
+    Guest g(u64{1} << 30);
+    KVRM_NEEDS_WINDOW(g);
+    ASSERT_TRUE(g.space.map(kBase, kCount * kPageSize, kAll));
+    for (u64 i = 0; i < kCount; ++i) ASSERT_EQ(g.store<u64>(kBase + i * kPageSize, i), Trap::kNone);
+    for (u64 i = 1; i < kCount; i += 2) {
+      const u64 address = kBase + i * kPageSize;
+      switch (way) {
+        case 0: ASSERT_TRUE(g.space.protect(address, kPageSize, kRead)); break;
+        case 1: ASSERT_TRUE(g.space.unmap(address, kPageSize)); break;
+        case 2: ASSERT_TRUE(g.space.protect(address, kPageSize, kNoAccess)); break;
+        default: ASSERT_EQ(g.space.code_page(address).trap, Trap::kNone); break;
+      }
+      ASSERT_LT(Window::mappings(), 40000u);
+    }
+    EXPECT_EQ(g.space.window(), nullptr);
+    EXPECT_LT(Window::mappings(), 100u);
+    EXPECT_EQ(g.space.private_bytes(), (way == 1 ? kCount / 2 : kCount) * kPageSize);
+    for (u64 i = 0; i < kCount; ++i) {
+      u64 value = ~u64{0};
+      ASSERT_EQ(g.space.peek(kBase + i * kPageSize, &value, 8), way != 1 || i % 2 == 0);
+      ASSERT_EQ(value, way == 1 && i % 2 ? ~u64{0} : i);
+    }
+  }
+}
+
 // Random changes and accesses, in both. After each the window shows what may be accessed, and no more.
 class Pair {
  public:
