@@ -98,8 +98,9 @@ Entry PredecodeCache::enter_once(u64 pc) {
 
 Entry PredecodeCache::plain_entry(u64 pc) {
   const Entry* entry = enter(pc);
-  if (entry == &context_.fetch_fault || !regions_ || !regions_->owns(*entry)) return *entry;
-  return decode(pc, word_at(space_.code_page(pc).bytes, static_cast<u32>(pc % memory::kPageSize / 4)));
+  if (entry == &context_.fetch_fault) return *entry;
+  const auto* page = reinterpret_cast<const DecodedPage*>(context_.entries);
+  return {page->plain[pc % memory::kPageSize / 4], entry->operands};
 }
 
 Entry* PredecodeCache::find(u64 pc) {

@@ -13,9 +13,6 @@ class Regions {
   // there, if there is one; otherwise `plain`, which runs the word alone.
   virtual Entry entry_for(u64 pc, const u8* page, Entry* slot, const Entry& plain) = 0;
 
-  // Whether an entry is a region's.
-  virtual bool owns(const Entry& entry) = 0;
-
   // What the loop does next: a burst of at most so many instructions, or, if `steps` is not 0, a trace: so many
   // instructions one by one, each by its own handler, each reported to stepped().
   struct Pace {

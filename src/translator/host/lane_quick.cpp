@@ -53,12 +53,6 @@ interpreter::Handler LaneQuick::handler_for(u64 pc, const u8* page) {
   return state->code->handler(static_cast<u32>(pc % memory::kPageSize / 4));
 }
 
-bool LaneQuick::owns(interpreter::Handler handler) const {
-  for (const auto& [page, state] : states_)
-    if (state.code && state.code->contains(handler)) return true;
-  return false;
-}
-
 bool LaneQuick::has_code(u64 pc, const u8* page) const {
   const auto found = states_.find(page);
   if (found == states_.end() || !found->second.code || found->second.address != page_address(pc)) return false;

@@ -16,7 +16,6 @@ class LaneQuick {
 
   // The handler of a word that is being decoded; null: the interpreter's.
   interpreter::Handler handler_for(u64 pc, const u8* page);
-  bool owns(interpreter::Handler handler) const;
   bool has_code(u64 pc, const u8* page) const;
 
   // A word of this page was interpreted so often, as far as samples tell.

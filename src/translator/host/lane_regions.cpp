@@ -162,8 +162,6 @@ Entry LaneRegions::entry_for(u64 pc, const u8* page, Entry* slot, const Entry& p
   return region ? install(region, slot, otherwise).value_or(otherwise) : otherwise;
 }
 
-bool LaneRegions::owns(const Entry& entry) { return handlers_.contains(entry.run) || quick_.owns(entry.run); }
-
 // A program is identified by the page it starts in and its address.
 void LaneRegions::begin_program(u64 pc, const u8* page) {
   program_ = cache::content_hash(std::as_bytes(std::span(page, kPageSize)), pc);

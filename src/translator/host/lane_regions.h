@@ -21,7 +21,6 @@ class LaneRegions final : public interpreter::Regions {
 
   interpreter::Entry entry_for(u64 pc, const u8* page, interpreter::Entry* slot,
                                const interpreter::Entry& plain) override;
-  bool owns(const interpreter::Entry& entry) override;
   Pace between_bursts(const Cpu& cpu, u64 retired) override;
   void stepped(u64 from, u64 to) override;
   void code_written(const u8* page) override;

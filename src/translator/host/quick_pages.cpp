@@ -52,10 +52,6 @@ interpreter::Handler QuickPage::handler(u32 index) const {
                                  : reinterpret_cast<interpreter::Handler>(reinterpret_cast<u64>(code_->begin()) + at);
 }
 
-bool QuickPage::contains(interpreter::Handler handler) const {
-  return reinterpret_cast<u64>(handler) - reinterpret_cast<u64>(code_->begin()) < code_->size();
-}
-
 namespace {
 
 void list_words(const QuickPage& page) {

@@ -46,7 +46,6 @@ class QuickPage {
   const void* landing(const void* pc) const;
   // Null: the interpreter runs this word.
   interpreter::Handler handler(u32 index) const;
-  bool contains(interpreter::Handler handler) const;
   std::size_t bytes() const { return sizeof(*this) + code_->size(); }
 
  private:
