@@ -1,5 +1,6 @@
 #include "statistics.h"
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -165,6 +166,7 @@ std::string code_text(const Statistics& statistics) {
 
 std::string translator_text(const Statistics& statistics) {
   Group group("translator");
+  const bool has_translated = std::ranges::any_of(statistics.tiers, [](const Tier& tier) { return tier.regions != 0; });
   if (statistics.regions != 0) {
     std::string regions = whole_number(statistics.regions);
     if (statistics.cached_regions != 0)
@@ -178,13 +180,13 @@ std::string translator_text(const Statistics& statistics) {
     group.line("time", time);
   }
   for (const Tier& tier : statistics.tiers) {
-    if (tier.instructions == 0) continue;
+    if (!has_translated || tier.instructions == 0) continue;
     const auto instructions = static_cast<double>(tier.instructions);
     std::string value = formatted("about {} instructions in {}, {}", short_number(instructions),
                                   seconds_text(tier.seconds), rate_text(instructions, tier.seconds));
     if (tier.name == "quick") {
-      value += formatted("; {} pages translated in {}", whole_number(tier.regions),
-                         seconds_text(tier.translation_seconds));
+      value +=
+          formatted("; {} pages translated in {}", whole_number(tier.regions), seconds_text(tier.translation_seconds));
     } else if (tier.overlap() > 0) {
       value += formatted("; a word is in {:.2f} regions", tier.overlap());
     }

@@ -47,6 +47,7 @@ const std::map<std::string, Setter>& setters() {
       {"spread_jobs", set<&Options::spread_jobs>},
       {"jit_threshold", set<&Options::jit_threshold>},
       {"jit_budget", set<&Options::jit_budget>},
+      {"windows", set<&Options::windows>},
       {"dispatch", [](Options& o, nb::handle v) { o.neural.dispatch = dispatch_named(nb::cast<std::string>(v)); }},
       {"weights", [](Options& o, nb::handle v) { o.neural.weights = weights_from(v); }},
       {"unverified", [](Options& o, nb::handle v) { o.neural.unverified = nb::cast<bool>(v); }},

@@ -56,9 +56,9 @@ const Entry* PredecodeCache::enter(u64 pc) {
 
   // A guest that runs very many pages starts over. Callers hold no entry across this call, only its address.
   if (pages_.size() >= most_pages_) {
+    if (regions_) regions_->all_forgotten();  // first: it knows entries of these pages
     pages_.clear();
     code_remapped();
-    if (regions_) regions_->all_forgotten();
   }
   std::unique_ptr<Page>& cached = pages_[code.bytes];
   if (!cached) {
@@ -68,8 +68,7 @@ const Entry* PredecodeCache::enter(u64 pc) {
   }
   const u64 address = pc & ~(memory::kPageSize - 1);
   if (cached->bound_to != address && cached->bound_to != Context::kNoAddress) {
-    clear(cached->decoded);
-    cached->bound_to = Context::kNoAddress;
+    forget(code.bytes);
     regions_->code_elsewhere(code.bytes);
   }
   const u32 index = static_cast<u32>(pc % memory::kPageSize / 4);
@@ -118,16 +117,20 @@ Entry* PredecodeCache::entries_of(const u8* page) {
 
 bool PredecodeCache::is_undecoded(const Entry& entry) { return entry.run == &run_undecoded; }
 
+// Branches to another address of the page must enter it again.
 void PredecodeCache::bind(const u8* page, u64 address) {
   const auto found = pages_.find(page);
-  if (found != pages_.end()) found->second->bound_to = address;
+  if (found == pages_.end()) return;
+  found->second->bound_to = address;
+  for (Context::CachedPage& cached : context_.pages)
+    if (cached.entries == found->second->decoded.entries) cached = {Context::kNoAddress, nullptr};
 }
 
 void PredecodeCache::forget(const u8* page) {
   const auto found = pages_.find(page);
   if (found == pages_.end()) return;
   clear(found->second->decoded);
-  found->second->bound_to = Context::kNoAddress;
+  bind(page, Context::kNoAddress);
 }
 
 void PredecodeCache::code_written(const u8* page) {

@@ -56,9 +56,8 @@ std::vector<Tier> tiers_of(const translator::Counts& counts, u64 instructions) {
     return sampled == 0 ? u64{0} : static_cast<u64>(part / sampled * static_cast<double>(instructions));
   };
   const u64 translated = share(counts.translated), in_quick = std::min(share(counts.quick), instructions - translated);
-  Tier interpreter{.name = "interp",
-                   .instructions = instructions - translated - in_quick,
-                   .seconds = counts.interpreter_seconds};
+  Tier interpreter{
+      .name = "interp", .instructions = instructions - translated - in_quick, .seconds = counts.interpreter_seconds};
   Tier quick{.name = "quick",
              .instructions = in_quick,
              .seconds = counts.quick_seconds,

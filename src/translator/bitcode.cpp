@@ -46,8 +46,7 @@ std::string_view stencils_table() {
 }
 
 std::string_view window_stencils_table() {
-  return {kvrm_window_stencils_begin,
-          static_cast<std::size_t>(kvrm_window_stencils_end - kvrm_window_stencils_begin)};
+  return {kvrm_window_stencils_begin, static_cast<std::size_t>(kvrm_window_stencils_end - kvrm_window_stencils_begin)};
 }
 
 std::string_view rows_version() { return kRowsVersion; }

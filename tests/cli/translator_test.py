@@ -50,7 +50,7 @@ class Translator(GuestCase):
         path.unlink()
         self.assertTrue(lines)
         for line in lines:
-            found = re.fullmatch(r"([0-9a-f]+) ([0-9a-f]+) kvrm_region_[0-9a-f]+_[0-9a-f]{16}", line)
+            found = re.fullmatch(r"([0-9a-f]+) ([0-9a-f]+) (kvrm_region_[0-9a-f]+_[0-9a-f]{16}|quick_[0-9a-f]+)", line)
             self.assertTrue(found, line)
             self.assertGreater(int(found[2], 16), 0)
 

@@ -1,5 +1,5 @@
-// Translated code of both tiers that accesses windows against the interpreter: every form of access at every border, with
-// the whole state. Quick code without a window is compared, too.
+// Translated code of both tiers that accesses windows against the interpreter: every form of access at every border,
+// with the whole state. Quick code without a window is compared, too.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -6,6 +6,8 @@
 // interpreter runs it, on the paged path.
 #pragma once
 
+#if defined(__x86_64__) && defined(__clang__)  // its assembly is what clang makes bitcode of for this host
+
 #include "semantics/load_store.h"
 #include "translator/freestanding/links.h"
 
@@ -275,3 +277,5 @@ struct WindowMemory {
 };
 
 }  // namespace kvrm::translator
+
+#endif

@@ -74,6 +74,7 @@ std::vector<const u8*> LaneQuick::take_due(double seconds_an_instruction) {
     if (found == states_.end() || found->second.code) continue;
     State& state = found->second;
     if (static_cast<double>(state.unpaid) * seconds_an_instruction < pages_->seconds_a_page()) continue;
+    state.unpaid = 0;  // if there is no memory for it now, perhaps later
     if (translate(state, page)) due.push_back(page);
   }
   sampled_.clear();

@@ -27,7 +27,8 @@ class LaneQuick {
     for (const u8* page : take_due(seconds_an_instruction)) install(page, keeps);
   }
 
-  // From now on code accesses the lane's window, or no window. Other code is dropped; the other tier's entries are gone.
+  // From now on code accesses the lane's window, or no window. Other code is dropped; the other tier's entries are
+  // gone.
   void use_window(bool uses_window);
 
   // The page's bytes or its address have changed: its entries are cleared already.

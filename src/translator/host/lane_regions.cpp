@@ -94,7 +94,11 @@ std::optional<Entry> LaneRegions::install(const RegionPointer& region, Entry* sl
   if (pages.empty()) return std::nullopt;
   const Entry entry{region->handler, plain.operands};
   Installed& installed = installed_[region->source.entry_pc];
-  if (installed.region) release(installed);
+  if (installed.region) {
+    // The same words in another page: that page's entry has no owner any more.
+    if (installed.slot != slot) installed.slot->run = &interpreter::run_undecoded;
+    release(installed);
+  }
   installed = {region, slot, std::move(pages), plain.run};
   handlers_.insert(region->handler);
   return entry;
@@ -396,7 +400,7 @@ void LaneRegions::uninstall_if(Condition condition) {
       ++at;
       continue;
     }
-    *installed.slot = {&interpreter::run_undecoded, 0};
+    installed.slot->run = &interpreter::run_undecoded;  // quick code may still need the operands
     release(installed);
     at = installed_.erase(at);
   }

@@ -30,9 +30,11 @@ const void* QuickPage::landing(const void* pc) const {
 
 QuickPage::~QuickPage() {
   if (faults_ && code_) faults_->erase(*this);
+  if (live_) live_->fetch_sub(bytes_, std::memory_order_relaxed);
 }
 
-QuickPagePointer QuickPage::make(u64 address, const Words& words, std::shared_ptr<QuickFaults> faults) {
+QuickPagePointer QuickPage::make(u64 address, const Words& words, std::shared_ptr<QuickFaults> faults,
+                                 const LiveBytes& live) {
   stencils::PageCode code = stencils::translate_page(address, words, faults != nullptr);
   std::shared_ptr<QuickPage> page(new QuickPage);
   page->address_ = address;
@@ -43,6 +45,9 @@ QuickPagePointer QuickPage::make(u64 address, const Words& words, std::shared_pt
   page->faults_ = std::move(faults);
   if (!page->code_) return nullptr;
   if (page->faults_) page->faults_->insert(*page);
+  page->bytes_ = sizeof(QuickPage) + page->code_->size() + page->accesses_.capacity() * sizeof(page->accesses_[0]);
+  page->live_ = live;
+  live->fetch_add(page->bytes_, std::memory_order_relaxed);
   return page;
 }
 
@@ -78,18 +83,18 @@ QuickPagePointer QuickPages::find(u64 address, const QuickPage::Words& words, bo
 
 QuickPagePointer QuickPages::make(u64 address, const QuickPage::Words& words, bool uses_window) {
   if (QuickPagePointer page = find(address, words, uses_window)) return page;
+  if (live_->load(std::memory_order_relaxed) > most_bytes_) {
+    // Those that no lane uses go.
+    const std::lock_guard lock(mutex_);
+    pages_.clear();
+  }
+  if (live_->load(std::memory_order_relaxed) > most_bytes_) return nullptr;
   const double begin = thread_seconds();
-  QuickPagePointer page = QuickPage::make(address, words, uses_window ? faults_ : nullptr);
+  QuickPagePointer page = QuickPage::make(address, words, uses_window ? faults_ : nullptr, live_);
   const double seconds = thread_seconds() - begin;
   if (!page) return nullptr;
   if (lists_for_perf_) list_words(*page);
   const std::lock_guard lock(mutex_);
-  // Lanes keep what they use; the rest is made again when it is needed.
-  if (bytes_ + page->bytes() > most_bytes_) {
-    pages_.clear();
-    bytes_ = 0;
-  }
-  bytes_ += page->bytes();
   pages_[address].push_back(page);
   seen_[slot(address)].fetch_or(bit(address), std::memory_order_release);
   ++counts_.pages;

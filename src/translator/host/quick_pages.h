@@ -35,7 +35,10 @@ class QuickPage {
  public:
   using Words = std::array<u32, interpreter::kWordsPerPage>;
   // `faults`: of pages that access windows.
-  static std::shared_ptr<const QuickPage> make(u64 address, const Words& words, std::shared_ptr<QuickFaults> faults);
+  // `live`: the bytes of all pages that there are.
+  using LiveBytes = std::shared_ptr<std::atomic<u64>>;
+  static std::shared_ptr<const QuickPage> make(u64 address, const Words& words, std::shared_ptr<QuickFaults> faults,
+                                               const LiveBytes& live);
   ~QuickPage();
 
   u64 address() const { return address_; }
@@ -46,7 +49,6 @@ class QuickPage {
   const void* landing(const void* pc) const;
   // Null: the interpreter runs this word.
   interpreter::Handler handler(u32 index) const;
-  std::size_t bytes() const { return sizeof(*this) + code_->size(); }
 
  private:
   QuickPage() = default;
@@ -56,6 +58,8 @@ class QuickPage {
   std::unique_ptr<const CodeMemory> code_;
   std::vector<stencils::PageCode::Access> accesses_;
   std::shared_ptr<QuickFaults> faults_;
+  LiveBytes live_;
+  u64 bytes_ = 0;
 };
 using QuickPagePointer = std::shared_ptr<const QuickPage>;
 
@@ -71,7 +75,7 @@ class QuickPages {
   }
   // A page with exactly these words; null: none yet.
   QuickPagePointer find(u64 address, const QuickPage::Words& words, bool uses_window);
-  // Translates the page unless it is there. Null: no memory.
+  // Translates the page unless it is there. Null: there are too many pages, or the host has no memory.
   QuickPagePointer make(u64 address, const QuickPage::Words& words, bool uses_window);
   // Whether pages may access windows.
   bool may_use_window() const { return faults_->arrive(); }
@@ -97,7 +101,7 @@ class QuickPages {
   std::atomic<double> seconds_a_page_ = 400e-6;
   mutable std::mutex mutex_;
   std::unordered_map<u64, std::vector<QuickPagePointer>> pages_;  // by address
-  u64 bytes_ = 0;
+  const QuickPage::LiveBytes live_ = std::make_shared<std::atomic<u64>>(0);
   Counts counts_;
 };
 

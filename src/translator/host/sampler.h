@@ -58,7 +58,9 @@ class Sampler {
   // What an instruction costs the interpreter.
   double seconds_interpreting() const { return interpreted_.seconds; }
   // What it costs less in a region than where it runs now.
-  double seconds_saved() const { return std::max((has_quick_ ? quick_ : interpreted_).seconds - translated_cost_.seconds, 1e-10); }
+  double seconds_saved() const {
+    return std::max((has_quick_ ? quick_ : interpreted_).seconds - translated_cost_.seconds, 1e-10);
+  }
 
  private:
   static constexpr std::size_t kTraces = 16;

@@ -46,7 +46,9 @@ constexpr u8 kJump = 0xe9;
 // Reads the blocks of one function.
 class Reader {
  public:
-  Reader(Symbols& symbols, Code& code) : symbols_(symbols), code_(code) {}
+  // `relocated`: the sections that have relocations.
+  Reader(Symbols& symbols, Code& code, const std::map<u64, SectionRef>& relocated)
+      : symbols_(symbols), code_(code), relocated_(relocated) {}
 
   bool read(const SectionRef& text, const SectionRef* relocations, Piece& piece);
 
@@ -57,6 +59,7 @@ class Reader {
 
   Symbols& symbols_;
   Code& code_;
+  const std::map<u64, SectionRef>& relocated_;
   std::map<u64, u32> copied_;  // sections of constants: where their copies are
 };
 
@@ -84,7 +87,8 @@ bool Reader::symbol(llvm::StringRef name, bool zero_extended, Relocation& result
 }
 
 bool Reader::data(const SectionRef& section, Relocation& result) {
-  if (result.kind != RelocationKind::kRelative32 || section.isBSS()) return false;
+  if (result.kind != RelocationKind::kRelative32 || section.isBSS() || relocated_.contains(section.getIndex()))
+    return false;
   const auto [copy, is_new] = copied_.emplace(section.getIndex(), static_cast<u32>(code_.data.size()));
   if (is_new) {
     const llvm::StringRef bytes = *section.getContents();
@@ -321,7 +325,7 @@ std::map<std::string, Code> compile(llvm::Module& module, const std::string& pre
   }
   for (const auto& [function, sections] : blocks) {
     Code& code = result[function];
-    Reader reader(symbols, code);
+    Reader reader(symbols, code, relocations);
     std::map<u64, Piece> pieces;
     for (const auto& [index, section] : sections) {
       const auto found = relocations.find(index);

@@ -140,7 +140,8 @@ class Draft {
   void branch_far(Value* target);
   void pause_or_run(Value* entry, Value* budget);
   void fold_offsets();
-  bool offset_of_word(Value* pointer, Value*& base, Value*& offset);
+  bool offset_of_word(Value* pointer, Value*& base, Value*& offset, u64& constant);
+  bool may_write_slot(const llvm::StoreInst& store) const;
   Value* hole(Value* value, Instruction* before, bool opaque);
   void fill_holes(bool opaque);
 
@@ -152,6 +153,7 @@ class Draft {
   llvm::Function* function_;
   Leaves leaves_;
   llvm::AllocaInst* pc_home_ = nullptr;
+  std::set<const Value*> beyond_slots_;  // pointers to vector registers that depend on the word
   std::map<const Value*, u32> slots_;  // pointers to general registers that depend on the word: their expressions
 };
 
@@ -380,26 +382,27 @@ void Draft::branch_far(Value* target) {
   pause_or_run(entry, builder_.CreateAdd(left, builder_.CreatePtrToInt(entry, builder_.getInt64Ty())));
 }
 
-// A pointer as a base and an offset that is known from the word.
-bool Draft::offset_of_word(Value* pointer, Value*& base, Value*& offset) {
+// A pointer as a base and an offset that is known from the word, the constant included.
+bool Draft::offset_of_word(Value* pointer, Value*& base, Value*& offset, u64& constant) {
   const llvm::DataLayout& layout = module_.getDataLayout();
   base = pointer;
-  offset = builder_.getInt64(0);
-  bool depends = false;
+  offset = nullptr;
+  constant = 0;
   while (auto* step = llvm::dyn_cast<llvm::GetElementPtrInst>(base)) {
     llvm::MapVector<Value*, llvm::APInt> variables;
-    llvm::APInt constant(64, 0);
-    if (!llvm::cast<llvm::GEPOperator>(step)->collectOffset(layout, 64, variables, constant)) return false;
+    llvm::APInt added(64, 0);
+    if (!llvm::cast<llvm::GEPOperator>(step)->collectOffset(layout, 64, variables, added)) return false;
     for (const auto& [variable, scale] : variables) {
       if (!is_of_word(variable, leaves_)) return false;
       Value* wide = builder_.CreateSExtOrTrunc(variable, builder_.getInt64Ty());
-      offset = builder_.CreateAdd(offset, builder_.CreateMul(wide, builder_.getInt64(scale.getZExtValue())));
-      depends = true;
+      Value* scaled = builder_.CreateMul(wide, builder_.getInt64(scale.getZExtValue()));
+      offset = offset ? builder_.CreateAdd(offset, scaled) : scaled;
     }
-    offset = builder_.CreateAdd(offset, builder_.getInt64(constant.getZExtValue()));
+    constant += added.getZExtValue();
     base = step->getPointerOperand();
   }
-  return depends;
+  if (offset) offset = builder_.CreateAdd(offset, builder_.getInt64(constant));
+  return offset != nullptr;
 }
 
 // Whole offsets become holes: `cpu.x[op.Rn]` is one operand of an instruction.
@@ -413,17 +416,27 @@ void Draft::fold_offsets() {
     builder_.SetInsertPoint(access);
     Value* base = nullptr;
     Value* offset = nullptr;
-    if (!offset_of_word(access->getOperand(index), base, offset)) continue;
+    u64 constant = 0;
+    if (!offset_of_word(access->getOperand(index), base, offset, constant)) continue;
     Value* pointer = at(base, offset);
     access->setOperand(index, pointer);
     // A slot of x: the array begins the state, and its slots have 8 bytes.
     static_assert(offsetof(Cpu, x) == 0);
     const auto* store = llvm::dyn_cast<llvm::StoreInst>(access);
     if (!store || base != cpu()) continue;
+    if (constant >= sizeof(Cpu::x)) beyond_slots_.insert(pointer);
     const llvm::KnownBits bits = llvm::computeKnownBits(offset, module_.getDataLayout());
     if (bits.getMaxValue().ugt(255 * 8) || store->getValueOperand()->getType() != builder_.getInt64Ty()) continue;
     if (const auto expression = expressions_.of(offset, leaves_)) slots_[pointer] = *expression;
   }
+}
+
+// Whether a store into the state that is not known as one of a general register may be one.
+bool Draft::may_write_slot(const llvm::StoreInst& store) const {
+  const Value* pointer = store.getPointerOperand();
+  if (llvm::getUnderlyingObject(pointer, 0) != function_->getArg(0) || beyond_slots_.contains(pointer)) return false;
+  llvm::APInt offset(64, 0);
+  return pointer->stripAndAccumulateConstantOffsets(module_.getDataLayout(), offset, true) != function_->getArg(0);
 }
 
 // write() of semantics/registers.h writes a slot and then makes slot 31 zero.
@@ -440,7 +453,10 @@ bool Draft::simplify_writes(Writes writes, std::vector<u32>* slots) {
     const auto* value = llvm::dyn_cast<llvm::ConstantInt>(store->getValueOperand());
     if (base == cpu() && offset == kZeroSlot * sizeof(u64) && value && value->isZero()) zeros.push_back(store);
     const auto slot = slots_.find(store->getPointerOperand());
-    if (slot == slots_.end()) continue;
+    if (slot == slots_.end()) {
+      if (may_write_slot(*store)) return false;
+      continue;
+    }
     written.insert(slot->second);
     others.push_back(store);
   }
