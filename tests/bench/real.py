@@ -30,7 +30,7 @@ def skip(reason):
     sys.exit(SKIPPED)
 
 
-def check_program(result, phases):
+def check_program(result, phases, translates_all):
     name, runs = result["name"], result["runs"]
     wanted = [phase for phase in phases if not phase.endswith("warm")]
     wanted += [f"{phase}-{number}" for phase in phases if phase.endswith("warm") for number in (1, 2, 3)]
@@ -46,8 +46,9 @@ def check_program(result, phases):
             fail(f"{name}: {label} counted {counted}")
         if label in ("interp", "jit-cold", "auto-cold") and counted["cached_regions"]:
             fail(f"{name}: {label} found {counted['cached_regions']} regions in an empty cache")
+    # Otherwise what a short run translates is a matter of its time.
     warm = runs.get("jit-warm-3")
-    if warm and not warm["statistics"]["cached_regions"]:
+    if warm and translates_all and not warm["statistics"]["cached_regions"]:
         fail(f"{name}: the last warm run of --engine jit took no region from the cache")
 
 
@@ -75,7 +76,7 @@ def main():
     if [result["name"] for result in results] != PROGRAMS:
         fail(f"ran {[result['name'] for result in results]}, not {PROGRAMS}")
     for result in results:
-        check_program(result, options.phases.split(","))
+        check_program(result, options.phases.split(","), "--jit-threshold 0" in options.kvrm_options)
     print(f"real: {len(results)} programs, outputs equal to QEMU's in every run")
 
 
