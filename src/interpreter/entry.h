@@ -68,7 +68,7 @@ struct Context {
   };
   // Bit 2 is part of the index into a page, so that no pc, however misaligned, compares equal to it.
   static constexpr u64 kNoAddress = 4;
-  static constexpr u32 kCachedPages = 256;
+  static constexpr u32 kCachedPages = 1024;
   CachedPage pages[kCachedPages];
 
   memory::Tlb* translations;
