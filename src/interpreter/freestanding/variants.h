@@ -1,5 +1,5 @@
-// The handlers of a row on the CPU: one for each combination of the operand values that specialize.inc lists. A variant
-// number is a mixed-radix number with one digit per dimension.
+// The handlers of a row on the CPU, or its stencils: one for each combination of the operand values that specialize.inc
+// lists. A variant number is a mixed-radix number with one digit per dimension.
 #pragma once
 
 #include "isa/a64_variants.h"
@@ -10,31 +10,39 @@ namespace kvrm::interpreter {
 #define KVRM_HAS(member) \
   requires(Op probe) { probe.member; }
 
-template <class Op>
+template <class Op, bool kOfStencils = false>
 struct Variants {
   // Whether a branch stays in its page depends on the pc too, so this digit, the most significant one, is not in the
   // table.
   static constexpr bool kIsBranch = isa::facts(Op::kRow).flow == isa::Flow::kDirect ||
                                     isa::facts(Op::kRow).flow == isa::Flow::kConditional || Op::kRow == isa::Row::BL;
 
+  static constexpr auto dimensions() {
+    if constexpr (kOfStencils) {
+      return isa::kStencilDimensions<Op>;
+    } else {
+      return isa::kDimensions<Op>;
+    }
+  }
+
   template <class... By>
   static constexpr u32 combinations(isa::Dimensions<By...>) {
     return (1u * ... * By::kCount);
   }
-  static constexpr u32 kCombinations = combinations(isa::kDimensions<Op>);
+  static constexpr u32 kCombinations = combinations(dimensions());
   static constexpr u32 kCount = kCombinations * (kIsBranch ? 2 : 1);
 
   // The variant that fits these operands at this index of a page.
   static constexpr u32 choose(const Op& op, u32 index_in_page) {
     u32 variant = 0;
     if constexpr (kIsBranch) variant = stays_in_page(op, index_in_page);
-    return choose_values(op, variant, isa::kDimensions<Op>);
+    return choose_values(op, variant, dimensions());
   }
 
   // Makes constants of what the variant promises.
   template <u32 kVariant>
   static KVRM_INLINE void fix(Op& op) {
-    fix_values<kVariant>(op, isa::kDimensions<Op>);
+    fix_values<kVariant>(op, dimensions());
   }
 
   template <u32 kVariant>

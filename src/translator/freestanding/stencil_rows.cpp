@@ -48,7 +48,7 @@ Trap run_variant(Cpu* cpu, memory::Tlb* tlb, [[maybe_unused]] u8* window, u64 bi
   Op op;
   static_assert(sizeof(op) <= sizeof(bits));
   __builtin_memcpy(&op, &bits, sizeof(op));
-  interpreter::Variants<Op>::template fix<kVariant>(op);
+  interpreter::Variants<Op, true>::template fix<kVariant>(op);
 #if defined(KVRM_WINDOW_STENCILS)
   WindowMemory<HitMemory> memory{window, {tlb}};
 #else
@@ -70,7 +70,8 @@ struct Bound {
   using Variants = VariantsOf<Op, Integer, kVariant...>;
 };
 template <class Op>
-using AllVariants = __make_integer_seq<Bound<Op>::template Variants, u32, interpreter::Variants<Op>::kCombinations>;
+using AllVariants =
+    __make_integer_seq<Bound<Op>::template Variants, u32, interpreter::Variants<Op, true>::kCombinations>;
 
 }  // namespace kvrm::translator
 

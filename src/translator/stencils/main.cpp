@@ -32,8 +32,8 @@ std::vector<llvm::Function*> variants_of(llvm::Module& module, const char* row) 
 class Table {
  public:
   // `opaque`: the names of stencils with opaque holes.
-  Table(llvm::Module& module, const std::set<std::string>& opaque)
-      : module_(module), opaque_(opaque), specializer_(module) {}
+  Table(llvm::Module& module, llvm::TargetMachine& target, const std::set<std::string>& opaque)
+      : module_(module), target_(target), opaque_(opaque), specializer_(module, target) {}
 
   bool build(std::string& error);
   // Stencils that took biased holes for addresses.
@@ -47,6 +47,7 @@ class Table {
   u32 add(const Code& code);
 
   llvm::Module& module_;
+  llvm::TargetMachine& target_;
   const std::set<std::string>& opaque_;
   std::set<std::string> too_bold_;
   Specializer specializer_;
@@ -112,7 +113,7 @@ bool Table::compile(std::string& error) {
     function->deleteBody();
     function->setComdat(nullptr);
   }
-  codes_ = stencils::compile(module_, kPrefix, symbols_, error);
+  codes_ = stencils::compile(module_, target_, kPrefix, symbols_, error);
   return error.empty();
 }
 
@@ -212,13 +213,15 @@ int fail(const std::string& message) {
 int run(const char* bitcode, const char* out) {
   auto buffer = llvm::MemoryBuffer::getFile(bitcode);
   if (!buffer) return fail(std::string("cannot read ") + bitcode);
+  std::string error;
+  const auto target = make_target(error);
+  if (!target) return fail(error);
   std::set<std::string> opaque;
   for (int i = 0; i < 2; ++i) {
     llvm::LLVMContext context;
     auto module = llvm::parseBitcodeFile((*buffer)->getMemBufferRef(), context);
     if (!module) return fail(llvm::toString(module.takeError()));
-    Table table(**module, opaque);
-    std::string error;
+    Table table(**module, *target, opaque);
     if (!table.build(error)) return fail(error);
     if (!table.too_bold().empty()) {
       opaque = table.too_bold();

@@ -8,8 +8,6 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 
-#include <memory>
-
 #include "translator/stencils/specialize.h"
 
 namespace kvrm::translator::stencils {
@@ -17,22 +15,6 @@ namespace {
 
 using llvm::object::ELF64LEObjectFile;
 using llvm::object::SectionRef;
-
-std::unique_ptr<llvm::TargetMachine> make_target(std::string& error) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
-  llvm::InitializeNativeTargetAsmParser();
-  const std::string triple = llvm::sys::getProcessTriple();
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!target) return nullptr;
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is two roundings
-  options.FunctionSections = true;
-  // Each block is a piece of its own, and jumps between them are relocations.
-  options.BBSections = llvm::BasicBlockSection::All;
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, "x86-64-v3", "", options, llvm::Reloc::Static, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
-}
 
 // A basic block: its bytes, and relocations whose targets may be other blocks.
 struct Piece {
@@ -55,12 +37,12 @@ class Reader {
  private:
   bool relocation(const llvm::object::ELFRelocationRef& relocation, Piece& piece);
   bool symbol(llvm::StringRef name, bool zero_extended, Relocation& result);
-  bool data(const SectionRef& section, Relocation& result);
+  bool data(const SectionRef& section, u64 at, Relocation& result);
 
   Symbols& symbols_;
   Code& code_;
   const std::map<u64, SectionRef>& relocated_;
-  std::map<u64, u32> copied_;  // sections of constants: where their copies are
+  std::map<std::pair<u64, u64>, u32> copied_;  // constants by section and offset: where their copies are
 };
 
 bool Reader::symbol(llvm::StringRef name, bool zero_extended, Relocation& result) {
@@ -86,17 +68,26 @@ bool Reader::symbol(llvm::StringRef name, bool zero_extended, Relocation& result
   return is_hole != (result.kind == RelocationKind::kRelative32);
 }
 
-bool Reader::data(const SectionRef& section, Relocation& result) {
+// Of a section of constants that functions share, only the one at `at` is copied.
+bool Reader::data(const SectionRef& section, u64 at, Relocation& result) {
   if (result.kind != RelocationKind::kRelative32 || section.isBSS() || relocated_.contains(section.getIndex()))
     return false;
-  const auto [copy, is_new] = copied_.emplace(section.getIndex(), static_cast<u32>(code_.data.size()));
+  llvm::StringRef bytes = *section.getContents();
+  u64 first = 0, size = kDataAlignment;
+  const auto* header = llvm::cast<ELF64LEObjectFile>(section.getObject())->getSection(section.getRawDataRefImpl());
+  if ((header->sh_flags & llvm::ELF::SHF_MERGE) != 0) {
+    size = header->sh_entsize;
+    first = at / size * size;
+    bytes = bytes.substr(first, size);
+  }
+  const auto [copy, is_new] = copied_.emplace(std::pair(section.getIndex(), first), 0);
   if (is_new) {
-    const llvm::StringRef bytes = *section.getContents();
+    code_.data.resize((code_.data.size() + size - 1) / size * size);
+    copy->second = static_cast<u32>(code_.data.size());
     code_.data.insert(code_.data.end(), bytes.bytes_begin(), bytes.bytes_end());
-    code_.data.resize((code_.data.size() + kDataAlignment - 1) / kDataAlignment * kDataAlignment);
   }
   result.target = TargetKind::kData;
-  result.index = copy->second;
+  result.index = copy->second + static_cast<u32>(at - first);
   return true;
 }
 
@@ -125,8 +116,7 @@ bool Reader::relocation(const llvm::object::ELFRelocationRef& from, Piece& piece
     is_good = result.kind == RelocationKind::kRelative32 && result.addend == -4;
     piece.jumps.push_back({static_cast<u32>(piece.relocations.size()), (*section)->getIndex()});
   } else {
-    is_good = data(**section, result);
-    result.index += static_cast<u32>(*target->getValue());
+    is_good = data(**section, *target->getValue(), result);
   }
   piece.relocations.push_back(result);
   return is_good;
@@ -286,16 +276,30 @@ Accesses accesses_of(const llvm::object::ObjectFile& object) {
 
 }  // namespace
 
-std::map<std::string, Code> compile(llvm::Module& module, const std::string& prefix, Symbols& symbols,
-                                    std::string& error) {
+std::unique_ptr<llvm::TargetMachine> make_target(std::string& error) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::InitializeNativeTargetAsmParser();
+  const std::string triple = llvm::sys::getProcessTriple();
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) return nullptr;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is two roundings
+  options.FunctionSections = true;
+  // Each block is a piece of its own, and jumps between them are relocations.
+  options.BBSections = llvm::BasicBlockSection::All;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, "x86-64-v3", "", options, llvm::Reloc::Static, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+}
+
+std::map<std::string, Code> compile(llvm::Module& module, llvm::TargetMachine& target, const std::string& prefix,
+                                    Symbols& symbols, std::string& error) {
   std::map<std::string, Code> result;
-  const auto target = make_target(error);
-  if (!target) return result;
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  module.setDataLayout(target->createDataLayout());
-  if (target->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
+  module.setDataLayout(target.createDataLayout());
+  if (target.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
     error = "LLVM cannot write object files";
     return result;
   }

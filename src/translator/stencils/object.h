@@ -3,8 +3,10 @@
 #pragma once
 
 #include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,9 @@ struct Code {
   bool is_too_bold = false;  // a biased hole is used as if it were an address: ask for opaque ones
 };
 
+// The processor that stencils are for; null: see `error`.
+std::unique_ptr<llvm::TargetMachine> make_target(std::string& error);
+
 // The functions of the module by name. Only those whose names begin with `prefix` are taken.
 class Symbols {
  public:
@@ -34,7 +39,7 @@ class Symbols {
   std::map<std::string, u32> numbers_;
   std::vector<std::string> names_;
 };
-std::map<std::string, Code> compile(llvm::Module& module, const std::string& prefix, Symbols& symbols,
-                                    std::string& error);
+std::map<std::string, Code> compile(llvm::Module& module, llvm::TargetMachine& target, const std::string& prefix,
+                                    Symbols& symbols, std::string& error);
 
 }  // namespace kvrm::translator::stencils

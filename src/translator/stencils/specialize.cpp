@@ -14,6 +14,8 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Vectorize/SLPVectorizer.h>
+#include <llvm/Transforms/Vectorize/VectorCombine.h>
 
 #include <cstddef>
 #include <set>
@@ -39,7 +41,7 @@ constexpr u64 kEntryBytes = sizeof(Entry);
 // Passes on one function.
 class Passes {
  public:
-  Passes() {
+  explicit Passes(llvm::TargetMachine& target) : builder_(&target) {
     builder_.registerModuleAnalyses(modules_);
     builder_.registerCGSCCAnalyses(graphs_);
     builder_.registerFunctionAnalyses(functions_);
@@ -56,6 +58,16 @@ class Passes {
       passes.addPass(llvm::JumpThreadingPass());
       passes.addPass(llvm::SimplifyCFGPass());
     }
+    passes.run(function, functions_);
+    functions_.clear();
+  }
+  // Operations on elements become operations on vectors, as far as the target has them.
+  void vectorize(llvm::Function& function) {
+    llvm::FunctionPassManager passes;
+    passes.addPass(llvm::SLPVectorizerPass());
+    passes.addPass(llvm::VectorCombinePass());
+    passes.addPass(llvm::EarlyCSEPass());
+    passes.addPass(llvm::InstCombinePass());
     passes.run(function, functions_);
     functions_.clear();
   }
@@ -80,8 +92,8 @@ std::vector<llvm::CallInst*> calls_of(llvm::Function& function, llvm::StringRef 
 // The function while it is made: the arguments of a handler, and the word.
 class Draft {
  public:
-  Draft(llvm::Module& module, Expressions& expressions)
-      : module_(module), expressions_(expressions), builder_(module.getContext()) {
+  Draft(llvm::Module& module, llvm::TargetMachine& target, Expressions& expressions)
+      : module_(module), target_(target), expressions_(expressions), builder_(module.getContext()) {
     llvm::Type* pointer = builder_.getPtrTy();
     llvm::Type* number = builder_.getInt64Ty();
     next_ = llvm::StructType::get(pointer, number);
@@ -146,6 +158,7 @@ class Draft {
   void fill_holes(bool opaque);
 
   llvm::Module& module_;
+  llvm::TargetMachine& target_;
   Expressions& expressions_;
   llvm::IRBuilder<> builder_;
   llvm::StructType* next_;
@@ -535,26 +548,27 @@ llvm::Function* Draft::finish(const std::string& name, bool opaque) {
   llvm::CloneFunctionInto(made, function_, map, llvm::CloneFunctionChangeType::LocalChangesOnly, returns);
   made->setCallingConv(kConvention);
   end_in_tail_calls(*made);
-  Passes().run(*made);
+  Passes(target_).run(*made);
   return made;
 }
 
 }  // namespace
 
 llvm::Function* Specializer::make(const Request& request, std::vector<u32>* slots) {
-  Draft draft(module_, expressions_);
+  Draft draft(module_, target_, expressions_);
   if (!draft.row(*request.meaning)) return nullptr;
   draft.end_row(request.flow);
-  Passes().run(draft.function());
+  Passes(target_).run(draft.function());
   draft.lower_window_checks();
   if (!draft.branch(request)) return nullptr;
-  Passes().run(draft.function());
+  Passes(target_).run(draft.function());
+  Passes(target_).vectorize(draft.function());
   if (!draft.simplify_writes(request.writes, slots)) return nullptr;
   return draft.finish(request.name, request.opaque);
 }
 
 llvm::Function* Specializer::make_plain(const std::string& name) {
-  Draft draft(module_, expressions_);
+  Draft draft(module_, target_, expressions_);
   llvm::IRBuilder<>& builder = draft.builder();
   Value* entry = draft.entry_in_page(draft.pc());
   Value* number = builder.CreateLShr(builder.CreateAnd(draft.pc(), kInPage), 2);
@@ -566,7 +580,7 @@ llvm::Function* Specializer::make_plain(const std::string& name) {
 }
 
 llvm::Function* Specializer::make_go_on(const std::string& name) {
-  Draft draft(module_, expressions_);
+  Draft draft(module_, target_, expressions_);
   Value* entry = draft.entry_in_page(draft.pc());
   Value* next = draft.builder().CreateConstGEP1_64(draft.builder().getInt8Ty(), entry, kEntryBytes);
   draft.run_entry(next, draft.budget());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
 
 #include <memory>
 #include <optional>
@@ -39,7 +40,7 @@ struct Request {
 
 class Specializer {
  public:
-  explicit Specializer(llvm::Module& module) : module_(module) {}
+  Specializer(llvm::Module& module, llvm::TargetMachine& target) : module_(module), target_(target) {}
 
   // Adds the function to the module. Null if the row is not for stencils. `slots`: the expressions of the offsets in
   // the state where general registers are written.
@@ -52,6 +53,7 @@ class Specializer {
 
  private:
   llvm::Module& module_;
+  llvm::TargetMachine& target_;
   Expressions expressions_;
 };
 

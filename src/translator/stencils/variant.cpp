@@ -9,7 +9,7 @@ namespace {
 
 template <class Op>
 Variant variant_of(u32 word, u32 index_in_page) {
-  using Variants = interpreter::Variants<Op>;
+  using Variants = interpreter::Variants<Op, true>;
   const Op op = Op::decode(word);
   const u32 number = Variants::choose(op, index_in_page);
   Variant result{number % Variants::kCombinations, number >= Variants::kCombinations, 0};
