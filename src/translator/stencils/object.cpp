@@ -338,6 +338,8 @@ std::map<std::string, Code> compile(llvm::Module& module, llvm::TargetMachine& t
       const auto faults = accesses.find(index);
       if (faults != accesses.end()) pieces[index].accesses = faults->second;
     }
+    // The constants of stencils are placed one after another.
+    code.data.resize((code.data.size() + kDataAlignment - 1) / kDataAlignment * kDataAlignment);
     if (code.is_usable) Layout(pieces, code).run(entries.at(function));
   }
   return result;
