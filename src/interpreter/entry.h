@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/cpu.h"
-#include "memory/address_space.h"
+#include "memory/mmu.h"
 
 namespace kvrm::interpreter {
 
@@ -72,7 +72,7 @@ struct Context {
   CachedPage pages[kCachedPages];
 
   memory::Tlb* translations;
-  memory::AddressSpace* space;
+  memory::Mmu* mmu;
   // Guest address 0 on the host, for code that accesses memory through the window; null: no such code may run.
   u8* window;
   class PredecodeCache* cache;

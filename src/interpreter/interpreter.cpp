@@ -31,18 +31,13 @@ u64 host_clock_ns() {
           .count());
 }
 
-Interpreter::Interpreter(memory::AddressSpace& space, const Dispatch& dispatch)
-    : dispatch_(dispatch), context_(std::make_unique<Context>()) {
-  context_->translations = space.policy().cache;
-  context_->space = &space;
+Interpreter::Interpreter(memory::Translation& translation, const Dispatch& dispatch)
+    : mmu_(translation), dispatch_(dispatch), context_(std::make_unique<Context>()) {
+  context_->translations = &mmu_.tlb();
+  context_->mmu = &mmu_;
   context_->fetch_fault = {&run_fetch_fault, 0};
-  cache_ = std::make_unique<PredecodeCache>(space, *context_, dispatch_.router);
+  cache_ = std::make_unique<PredecodeCache>(mmu_, *context_, dispatch_.router);
   context_->cache = cache_.get();
-  if (!space.is_shared()) return;
-  shared_tlb_ = std::make_unique<memory::Tlb>();
-  shared_tlb_->clear();
-  shared_tlb_->shares_memory = cache_.get();
-  context_->translations = shared_tlb_.get();
 }
 
 Interpreter::~Interpreter() = default;
@@ -111,10 +106,10 @@ Interpreter::Outcome Interpreter::run(Cpu& cpu, u64 budget, const std::atomic<bo
       outcome.cancelled = true;
       break;
     }
-    if (shared_tlb_) context_->space->check_code_version(*shared_tlb_);
-    context_->window = allows_window_ ? context_->space->window() : nullptr;  // the guest may have lost it
+    if (mmu_.is_shared()) mmu_.check_code_version();
+    context_->window = allows_window_ ? mmu_.translation().window() : nullptr;  // the guest may have lost it
     const u64 left = budget - outcome.retired;
-    const u64 longest = shared_tlb_ ? kSharedBurst : kBurst;
+    const u64 longest = mmu_.is_shared() ? kSharedBurst : kBurst;
     const Regions::Pace pace = regions_ ? regions_->between_bursts(cpu, last_burst_) : Regions::Pace{longest, 0};
     const bool step = left < kShortest || context_->step_next || dispatch_.every;
     context_->step_next = false;

@@ -6,7 +6,7 @@
 
 #include "base/cpu.h"
 #include "dispatch/router.h"
-#include "memory/address_space.h"
+#include "memory/mmu.h"
 
 namespace kvrm::interpreter {
 
@@ -22,7 +22,8 @@ struct Context;
 
 class Interpreter {
  public:
-  explicit Interpreter(memory::AddressSpace& space, const Dispatch& dispatch = {});
+  // The translation outlives it.
+  explicit Interpreter(memory::Translation& translation, const Dispatch& dispatch = {});
   ~Interpreter();
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
@@ -43,6 +44,7 @@ class Interpreter {
   void use_regions(Regions* regions);
   PredecodeCache& cache() { return *cache_; }
   Context& context() { return *context_; }
+  memory::Mmu& mmu() { return mmu_; }
   const dispatch::Router& router() const { return dispatch_.router; }
   u64 decoded_words() const;
   u64 code_invalidations() const;
@@ -57,7 +59,7 @@ class Interpreter {
   Burst run_trace(Cpu& cpu, u64 steps);
   Burst finish(Cpu& cpu, u64 budget, i64 biased_budget);
 
-  std::unique_ptr<memory::Tlb> shared_tlb_;  // of a lane that shares its memory with others
+  memory::Mmu mmu_;
   const Dispatch dispatch_;
   std::unique_ptr<Context> context_;
   std::unique_ptr<PredecodeCache> cache_;

@@ -16,15 +16,13 @@ u32 word_at(const u8* page, u32 index) {
 
 }  // namespace
 
-PredecodeCache::PredecodeCache(memory::AddressSpace& space, Context& context, const dispatch::Router& router)
-    : space_(space), context_(context), router_(router), most_pages_(most_pages(space.account()->limit())) {
-  if (!space_.is_shared()) space_.set_code_listener(this);
+PredecodeCache::PredecodeCache(memory::Mmu& mmu, Context& context, const dispatch::Router& router)
+    : mmu_(mmu), context_(context), router_(router), most_pages_(most_pages(mmu.account()->limit())) {
+  mmu_.set_code_listener(this);
   code_remapped();
 }
 
-PredecodeCache::~PredecodeCache() {
-  if (!space_.is_shared()) space_.set_code_listener(nullptr);
-}
+PredecodeCache::~PredecodeCache() { mmu_.set_code_listener(nullptr); }
 
 // Decoded code is four times the size of code. It may take a quarter of the guest's memory limit.
 std::size_t PredecodeCache::most_pages(u64 memory_limit) {
@@ -50,8 +48,7 @@ Entry PredecodeCache::decode(u64 pc, u32 word) {
 
 const Entry* PredecodeCache::enter(u64 pc) {
   if (pc % 4 != 0) return fetch_fault(pc, Trap::kPcAlignment);
-  if (pc >= memory::kAddressLimit) return fetch_fault(pc, Trap::kUnmapped);
-  const memory::AddressSpace::CodePage code = space_.code_page(pc);
+  const memory::Mmu::CodePage code = mmu_.code_page(pc);
   if (code.trap != Trap::kNone) return fetch_fault(pc, code.trap);
 
   // A guest that runs very many pages starts over. Callers hold no entry across this call, only its address.
@@ -64,7 +61,7 @@ const Entry* PredecodeCache::enter(u64 pc) {
   if (!cached) {
     cached = std::make_unique_for_overwrite<Page>();  // cleared below
     clear(cached->decoded);
-    if (space_.is_shared()) cached->words.resize(kWordsPerPage);
+    if (mmu_.is_shared()) cached->words.resize(kWordsPerPage);
   }
   const u64 address = pc & ~(memory::kPageSize - 1);
   if (cached->bound_to != address && cached->bound_to != Context::kNoAddress) {
@@ -103,8 +100,8 @@ Entry PredecodeCache::plain_entry(u64 pc) {
 }
 
 Entry* PredecodeCache::find(u64 pc) {
-  if (pc % 4 != 0 || pc >= memory::kAddressLimit) return nullptr;
-  const memory::AddressSpace::CodePage code = space_.code_page(pc);
+  if (pc % 4 != 0) return nullptr;
+  const memory::Mmu::CodePage code = mmu_.code_page(pc);
   if (code.trap != Trap::kNone) return nullptr;
   const auto found = pages_.find(code.bytes);
   return found == pages_.end() ? nullptr : &found->second->decoded.entries[pc % memory::kPageSize / 4];

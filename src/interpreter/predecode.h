@@ -18,7 +18,7 @@ namespace kvrm::interpreter {
 class PredecodeCache final : public memory::CodeListener {
  public:
   // The router outlives the cache.
-  PredecodeCache(memory::AddressSpace& space, Context& context, const dispatch::Router& router);
+  PredecodeCache(memory::Mmu& mmu, Context& context, const dispatch::Router& router);
   ~PredecodeCache() override;
 
   // Makes pc's page current and returns pc's entry, decoded. A fetch that may not happen gives an entry that traps.
@@ -58,7 +58,7 @@ class PredecodeCache final : public memory::CodeListener {
   Entry decode(u64 pc, u32 word);
   const Entry* fetch_fault(u64 pc, Trap trap);
 
-  memory::AddressSpace& space_;
+  memory::Mmu& mmu_;
   Context& context_;
   const dispatch::Router& router_;
   const std::size_t most_pages_;

@@ -13,7 +13,7 @@
 
 namespace kvrm::interpreter {
 
-using Memory = memory::Paged<memory::AddressSpace>;
+using Memory = memory::Paged<memory::Mmu>;
 
 template <class Op>
 KVRM_INLINE Op operands_of(const Entry* entry) {
@@ -32,7 +32,7 @@ KVRM_HANDLER Next run_next(Cpu* cpu, const Entry* entry, Context* context, i64 b
   if constexpr (isa::facts(Op::kRow).routing == isa::Class::kSystem) {
     cpu->clock_ns = clock_now(*context, remaining(entry, biased_budget));
   }
-  Memory memory{context->translations, context->space};
+  Memory memory{context->translations, context->mmu};
   const Trap trap = semantics::Meaning<Op>::execute(*cpu, memory, op);
   if (KVRM_UNLIKELY(trap != Trap::kNone)) return leave(entry, context, biased_budget, trap);
   const Entry* next = entry + 1;
@@ -47,7 +47,7 @@ KVRM_HANDLER Next run_near_branch(Cpu* cpu, const Entry* entry, Context* context
   Variants<Op>::template fix<kVariant>(op);
   const u64 pc = Op::kRow == isa::Row::BL ? address_of(*context, entry) : 0;
   cpu->pc = pc;
-  Memory memory{context->translations, context->space};
+  Memory memory{context->translations, context->mmu};
   (void)semantics::Meaning<Op>::execute(*cpu, memory, op);
   const i64 offset = static_cast<i64>(cpu->pc - pc) * (kBudgetPerInstruction / 4);
   const Entry* next = entry + 1;
@@ -65,7 +65,7 @@ KVRM_HANDLER Next run_far_branch(Cpu* cpu, const Entry* entry, Context* context,
   Op op = operands_of<Op>(entry);
   Variants<Op>::template fix<kVariant>(op);
   cpu->pc = address_of(*context, entry);
-  Memory memory{context->translations, context->space};
+  Memory memory{context->translations, context->mmu};
   (void)semantics::Meaning<Op>::execute(*cpu, memory, op);
   const Entry* target = find_entry(context, cpu->pc);
   biased_budget += host_address(target) - host_address(entry) - kBudgetPerInstruction;

@@ -3,25 +3,19 @@
 #include <algorithm>
 #include <cstring>
 
-#include "memory/freestanding/shared_bytes.h"
+#include "memory/freestanding/policy.h"
 #include "memory/page_entry.h"
 
 namespace kvrm::memory {
-namespace {
-
-// Where the host cannot exchange 16 bytes at once.
-u32* shared_locks() {
-  static u32 locks[kSharedLocks];
-  return sync::kHasExchange16 ? nullptr : locks;
-}
-
-}  // namespace
 
 AddressSpace::AddressSpace(AccountPointer account, bool shares_memory)
-    : is_shared_(shares_memory), frames_(std::move(account)) {
-  cache_.clear();
+    : Translation(std::make_shared<PhysicalMemory>(std::move(account), shares_memory)) {
+  physical().listeners().add(this);
 }
-AddressSpace::~AddressSpace() { account()->release(charged_); }
+AddressSpace::~AddressSpace() {
+  physical().listeners().remove(this);
+  account()->release(charged_);
+}
 
 bool AddressSpace::charge(u64 bytes) {
   if (!account()->charge(bytes)) return false;
@@ -66,7 +60,7 @@ void AddressSpace::let_go_of_images() {
 bool AddressSpace::map(u64 address, u64 size, u32 protection) { return map_backed(address, size, protection, {}); }
 
 bool AddressSpace::map_backed(u64 address, u64 size, u32 protection, const Backing& backing) {
-  if (!areas_.may_change(address, size) || (is_shared_ && account()->room() < size)) return false;
+  if (!areas_.may_change(address, size) || (is_shared() && account()->room() < size)) return false;
   const bool may_end_image = areas_.has_source(address, size);
   if (!make_room()) return false;
   (void)areas_.map_backed(address, size, protection, backing);
@@ -78,8 +72,8 @@ bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_
   if (!image) return map(address, size, protection);
   if (!areas_.may_change(address, size) || page_offset(offset) != 0) return false;
   const bool in_place = image->is_written_in_place();
-  if (in_place) give_up_window();  // such pages lie elsewhere
-  if (in_place ? (protection & kExecute) != 0 : is_shared_ && account()->room() < size) return false;
+  if (in_place) give_up_window(WindowLoss::kHostWrites);  // such pages lie elsewhere
+  if (in_place ? (protection & kExecute) != 0 : is_shared() && account()->room() < size) return false;
   const bool may_end_image = areas_.has_source(address, size);
   if (!make_room()) return false;
   (void)areas_.map_source(address, size, protection, offset, hold(std::move(image)));
@@ -89,7 +83,7 @@ bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_
 
 // A shared space has all its pages from the start.
 bool AddressSpace::touch_pages(u64 address, u64 size) {
-  if (!is_shared_) return true;
+  if (!is_shared()) return true;
   const memory::Area* area = areas_.find(address);
   for (u64 at = address; at < address + size; at += kPageSize) {
     u64* slot = make_slot(at);
@@ -141,7 +135,7 @@ bool AddressSpace::shows_in_place(u64 address, u64 size) const {
 
 bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
   // Three changes of the areas follow, and after the first none can be undone.
-  if (is_shared_ || !areas_.may_move(from, from_size, to, to_size) || !make_room(3 * Areas::kMostGrowth)) return false;
+  if (is_shared() || !areas_.may_move(from, from_size, to, to_size) || !make_room(3 * Areas::kMostGrowth)) return false;
   unmap(to, to_size);
   // All page tables first: without them nothing moves.
   const u64 kept = std::min(from_size, to_size);
@@ -150,7 +144,7 @@ bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
   if (!whole) return false;
   areas_.move(from, from_size, to, to_size);
   for_each_entry(from, kept, [&](u64 address, u64& entry) {
-    if (entry & kPageCode) forget_code(entry);
+    forget_code(entry);
     move_frame(address - from + to, entry);
     *make_slot(address - from + to) = entry;
     entry = 0;
@@ -161,7 +155,7 @@ bool AddressSpace::move(u64 from, u64 from_size, u64 to, u64 to_size) {
 }
 
 bool AddressSpace::discard(u64 address, u64 size) {
-  if (is_shared_ || !valid_range(address, size)) return false;
+  if (is_shared() || !valid_range(address, size)) return false;
   drop_pages(address, size);
   map_changed();
   return is_mapped(address, size);
@@ -215,8 +209,12 @@ std::vector<AddressSpace::PrivatePage> AddressSpace::private_pages() const {
 
 // Every change of the map ends here: whatever was cached about addresses is forgotten.
 void AddressSpace::map_changed() {
-  cache_.clear();
-  if (listener_) listener_->code_remapped();
+  lanes().each([](Translation::Listener& lane) { lane.map_changed(); });
+}
+
+// The page has another frame.
+void AddressSpace::page_moved(u64 address, bool held_code) {
+  lanes().each([&](Translation::Listener& lane) { lane.page_moved(address, held_code); });
 }
 
 // --- page entries ------------------------------------------------------------------------------------------------
@@ -250,8 +248,8 @@ u64* AddressSpace::make_slot(u64 address) {
 
 void AddressSpace::drop_pages(u64 address, u64 size) {
   for_each_entry(address, size, [&](u64, u64& entry) {
-    if (entry & kPageCode) forget_code(entry);
-    if (entry & kPagePrivate) frames_.release(page_of(entry));
+    forget_code(entry);
+    if (entry & kPagePrivate) frames().release(page_of(entry));
     entry = 0;
   });
   hide(address, size);
@@ -286,175 +284,60 @@ u64 AddressSpace::entry_for_read(u64 address, u32 required) const {
 }
 
 bool AddressSpace::make_private(u64 address, u64& entry) {
-  u8* frame = frames_.allocate(page_base(address), (entry & kPageRead) && window());
+  u8* frame = frames().allocate(page_base(address), (entry & kPageRead) && window());
   if (!frame) return false;
   // A fresh page of the window has zeros already.
   if (page_of(entry) != kZeros || !window_ || !window_->holds(frame)) std::memcpy(frame, page_of(entry), kPageSize);
-  const bool was_code = entry & kPageCode;
-  if (was_code) forget_code(entry);
+  const bool held_code = forget_code(entry);
   entry = entry_of(frame, (entry & kPageFlags & ~kPageShown) | kPagePrivate);
-  if (was_code && listener_) listener_->code_remapped();
+  page_moved(address, held_code);
   return true;
 }
 
 // The page is about to change, to go away or to be replaced: nothing decoded from it may be used again. That holds
 // for shared bytes too, since an image may be freed and its storage come back as another.
-void AddressSpace::forget_code(u64& entry) {
-  entry &= ~(kPageCode | kPageShown);
-  if (listener_) listener_->code_written(page_of(entry));
-}
+bool AddressSpace::forget_code(u64 entry) { return physical().forget_code(page_of(entry)); }
 
-AddressSpace::Resolved AddressSpace::resolve(Tlb& cache, u64 tagged, Access access) {
-  const u64 address = tagged & kUntagged;
-  if (address >= kAddressLimit) return {Trap::kUnmapped, nullptr, 0};
+Translation::Frame AddressSpace::translate(u64 address, Access access) {
+  const auto fault = [](Trap trap) { return Frame{trap, nullptr, 0, false}; };
+  if (address >= kAddressLimit) return fault(Trap::kUnmapped);
   const u64* found = find_entry(address);
   const memory::Area* area = nullptr;
   if (!found || !(*found & kPagePresent)) {
     area = areas_.find(address);
-    if (!area) return {Trap::kUnmapped, nullptr, 0};
+    if (!area) return fault(Trap::kUnmapped);
   }
   u64* slot = make_slot(address);
-  if (!slot) return {Trap::kOutOfMemory, nullptr, 0};
+  if (!slot) return fault(Trap::kOutOfMemory);
   u64& entry = *slot;
   if (!(entry & kPagePresent)) {
     entry = make_entry(page_base(address), *area);
   }
-  if (!(entry & static_cast<u64>(access))) return {Trap::kPermission, nullptr, 0};
+  if (!(entry & static_cast<u64>(access))) return fault(Trap::kPermission);
   if (access == Access::kWrite) {
     if (!(entry & kPageOwn)) {
-      if (!make_private(address, entry)) return {Trap::kOutOfMemory, nullptr, 0};
-    } else if (entry & kPageCode) {
+      if (!make_private(address, entry)) return fault(Trap::kOutOfMemory);
+    } else {
       forget_code(entry);
     }
   }
-  if (is_shared_) {
-    // Into the lane's own cache, for good: once lanes have run, the map stays as it is. Writes to code must be noted,
-    // and where there are locks every access takes one.
-    if (&cache != &cache_ && !shared_locks())
-      cache.set_shared(address, entry & kPageRead, (entry & (kPageWrite | kPageExecute)) == kPageWrite, page_of(entry));
-    return {Trap::kNone, page_of(entry), entry};
-  }
+  if (!Window::has(address)) give_up_window(WindowLoss::kAbove);
   show(address, entry);
-  if (!Window::has(address)) give_up_window();
-  cache.set(address, entry & kPageRead, is_writable(entry), page_of(entry));
-  return {Trap::kNone, page_of(entry), entry};
+  const u64 rights = entry & (is_writable(entry) ? kPermissions : kPermissions & ~kPageWrite);
+  return {Trap::kNone, page_of(entry), static_cast<u32>(rights), false};
 }
 
-AddressSpace::CodePage AddressSpace::code_page(u64 address) {
-  const Resolved resolved = resolve(cache_, address, Access::kExecute);
-  if (resolved.trap != Trap::kNone) return {resolved.trap, nullptr};
-  if (is_shared_) return {Trap::kNone, resolved.page};  // every page that may be executed counts as code
-  u64& entry = *make_slot(address & kUntagged);  // there: the page was just resolved
-  if (!(entry & kPageCode)) {
-    if (is_writable(entry)) entry &= ~kPageShown;
-    entry |= kPageCode;
-    show(address & kUntagged, entry);
-  }
-  // One page may be cached once only, under its own address; stores must take the slow path from now on.
-  cache_.at(address).write_tag = kNoPage;
-  return {Trap::kNone, page_of(entry)};
+const u8* AddressSpace::find(u64 address) const {
+  const u64* entry = address < kAddressLimit ? find_entry(address) : nullptr;
+  return entry && (*entry & kPagePresent) ? page_of(*entry) : nullptr;
 }
 
-bool AddressSpace::holds_code(u64 address, u64 size) const {
-  for (const u64 at : {address, address + size - 1}) {
-    const u64 untagged = at & kUntagged;
-    const u64* entry = untagged < kAddressLimit ? find_entry(untagged) : nullptr;
-    if (entry && *entry & kPageCode) return true;
-  }
-  return false;
-}
+// --- accesses of the host ----------------------------------------------------------------------------------------
 
-// --- accesses ----------------------------------------------------------------------------------------------------
-
-// Resolves all pages of the access before copy(entry, offset in page, done, count) is called for any.
-template <class Copy>
-SlowAccess AddressSpace::each_page(Tlb& cache, u64 address, u32 size, Access access, Copy copy) {
-  const u64 first_count = std::min<u64>(size, kPageSize - page_offset(address));
-  Resolved first{}, second{};
-  bool left;  // all pages have left the window meanwhile, the first one too
-  do {
-    left = left_window_;
-    first = resolve(cache, address, access);
-    if (first.trap != Trap::kNone) return {first.trap, address};
-    if (first_count < size) {
-      second = resolve(cache, address + first_count, access);
-      if (second.trap != Trap::kNone) return {second.trap, address + first_count};
-    }
-  } while (left != left_window_);
-  copy(first.entry, page_offset(address), 0, first_count);
-  if (second.page) copy(second.entry, 0, first_count, size - first_count);
-  return {Trap::kNone, 0};
-}
-
-// Bytes inside a page.
-void AddressSpace::read_page(u64 entry, u64 offset, void* to, u64 count) const {
-  const u8* const from = page_of(entry) + offset;
-  if (!is_shared_) {
-    std::memcpy(to, from, count);
-  } else {
-    SharedBytes(shared_locks()).load(from, to, count);
-  }
-}
+// Bytes inside a page. A lane of a shared space that decoded this page must hear of it.
 void AddressSpace::write_page(u64 entry, u64 offset, const void* from, u64 count) {
-  u8* const to = page_of(entry) + offset;
-  if (!is_shared_) {
-    std::memcpy(to, from, count);
-  } else {
-    SharedBytes(shared_locks()).store(to, from, count);
-    note_write(entry);
-  }
-}
-
-// A lane of a shared space that decoded this page must hear of it.
-void AddressSpace::note_write(u64 entry) {
-  if (entry & kPageExecute) code_version_.fetch_add(1, std::memory_order_release);
-}
-
-void AddressSpace::check_code_version(Tlb& cache) {
-  const u64 now = code_version_.load(std::memory_order_acquire);
-  if (!cache.shares_memory || now == cache.code_version) return;
-  cache.code_version = now;
-  cache.shares_memory->other_lane_wrote_code();
-}
-
-void AddressSpace::fence_slow(Tlb& cache) {
-  sync::fence<sync::kSequential, sync::kSystem>();
-  check_code_version(cache);
-}
-
-SlowAccess AddressSpace::read_slow(Tlb& cache, u64 address, void* to, u32 size) {
-  return each_page(cache, address, size, Access::kRead, [&](u64 entry, u64 offset, u64 done, u64 count) {
-    read_page(entry, offset, static_cast<u8*>(to) + done, count);
-  });
-}
-
-SlowAccess AddressSpace::write_slow(Tlb& cache, u64 address, const void* from, u32 size) {
-  const SlowAccess done =
-      each_page(cache, address, size, Access::kWrite, [&](u64 entry, u64 offset, u64 at, u64 count) {
-        write_page(entry, offset, static_cast<const u8*>(from) + at, count);
-      });
-  if (is_shared_) check_code_version(cache);
-  return done;
-}
-
-SlowAccess AddressSpace::exchange_slow(Tlb& cache, u64 address, const void* expected, const void* desired,
-                                       void* observed, u32 size) {
-  if (is_shared_) {
-    // Aligned, so that it lies in one page.
-    const Resolved readable = resolve(cache, address, Access::kRead);
-    if (readable.trap != Trap::kNone) return {readable.trap, address};
-    const Resolved page = resolve(cache, address, Access::kWrite);
-    if (page.trap != Trap::kNone) return {page.trap, address};
-    SharedBytes(shared_locks()).compare_exchange(page.page + page_offset(address), expected, desired, observed, size);
-    note_write(page.entry);
-    check_code_version(cache);
-    return {Trap::kNone, 0};
-  }
-  const SlowAccess seen = read_slow(cache, address, observed, size);
-  if (seen.trap != Trap::kNone) return seen;
-  // Asks for write permission in any case: writes back what was there if the comparison fails.
-  const bool equal = std::memcmp(observed, expected, size) == 0;
-  return write_slow(cache, address, equal ? desired : observed, size);
+  physical().write(page_of(entry) + offset, from, count);
+  if (is_shared() && (entry & kPageExecute)) physical().note_code_write();
 }
 
 bool AddressSpace::read(u64 address, void* to, std::size_t size) const {
@@ -468,7 +351,7 @@ bool AddressSpace::write(u64 address, const void* from, std::size_t size) {
 }
 
 std::size_t AddressSpace::accessible(u64 tagged, std::size_t size, Protection how) const {
-  const u64 address = tagged & kUntagged;
+  const u64 address = reported_address(tagged);
   std::size_t done = 0;
   while (done < size) {
     const u64 at = address + done;
@@ -479,20 +362,20 @@ std::size_t AddressSpace::accessible(u64 tagged, std::size_t size, Protection ho
 }
 
 bool AddressSpace::peek(u64 tagged, void* to, std::size_t size) const {
-  const u64 address = tagged & kUntagged;
+  const u64 address = reported_address(tagged);
   for (std::size_t done = 0; done < size;) {
     const u64 at = address + done;
     const u64 entry = entry_for_read(at, 0);
     if (!entry) return false;
     const std::size_t count = std::min<std::size_t>(size - done, kPageSize - page_offset(at));
-    read_page(entry, page_offset(at), static_cast<u8*>(to) + done, count);
+    physical().read(page_of(entry) + page_offset(at), static_cast<u8*>(to) + done, count);
     done += count;
   }
   return true;
 }
 
 bool AddressSpace::poke(u64 tagged, const void* from, std::size_t size) {
-  const u64 address = tagged & kUntagged;
+  const u64 address = reported_address(tagged);
   if (accessible(address, size, kNoAccess) < size) return false;
   for (std::size_t done = 0; done < size;) {
     const u64 at = address + done;
@@ -502,8 +385,7 @@ bool AddressSpace::poke(u64 tagged, const void* from, std::size_t size) {
     if (!(entry & kPagePresent)) entry = make_entry(page_base(at), *areas_.find(at));
     if (!(entry & kPageOwn)) {
       if (!make_private(at, entry)) return false;
-      cache_.forget(at);
-    } else if (entry & kPageCode) {
+    } else {
       forget_code(entry);
     }
     const std::size_t count = std::min<std::size_t>(size - done, kPageSize - page_offset(at));

@@ -1,59 +1,48 @@
-// A guest's address space on the host: areas say what may be there, page entries say what is.
+// The translation of a Linux process: areas say what may be at an address, page entries say what is.
 //
 // Pages appear when they are first touched. An entry is the page's address with flags in its low bits; one lookup
-// answers permission, copy-on-write and whether the page holds decoded code. Shared bytes (images, the page of zeros)
-// are never written: the first write to such a page moves it into a private frame. The exception is an image made to be
-// written in place; it holds no code.
+// answers permission and copy-on-write. Shared bytes (images, the page of zeros) are never written: the first write to
+// such a page moves it into a private frame. The exception is an image made to be written in place; it holds no code.
+// So no frame with code that can be written has a second address here.
 //
 // A space with a window (memory/window.h) also shows its pages there, for translated code.
 //
 // A shared space is one memory for many lanes, each on a thread of its own. All its pages are there from the start, so
-// that nothing but their bytes changes while lanes run, and every access to them is atomic
-// (memory/freestanding/shared_bytes.h). Its map changes only while all lanes are stopped.
+// that nothing but their bytes changes while lanes run. Its map changes only while all lanes are stopped.
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/cpu.h"
 #include "memory/account.h"
-#include "memory/frame_pool.h"
 #include "memory/freestanding/areas.h"
-#include "memory/freestanding/paged.h"
 #include "memory/guest_memory.h"
 #include "memory/image.h"
 #include "memory/page_entry.h"
-#include "memory/window.h"
+#include "memory/physical_memory.h"
+#include "memory/translation.h"
 
 namespace kvrm::memory {
 
-// Told when decoded code may no longer be what its page holds.
-class CodeListener {
- public:
-  virtual ~CodeListener() = default;
-  virtual void code_written(const u8* page) = 0;  // the page's bytes are about to change, or it goes away
-  virtual void code_remapped() = 0;  // an address may now show another page
-  virtual void other_lane_wrote_code() {}  // another lane of a shared memory may have written code
-};
-
-class AddressSpace final : public GuestMemory {
+class AddressSpace final : public GuestMemory, public Translation, private PhysicalMemory::Listener {
  public:
   explicit AddressSpace(AccountPointer account, bool shares_memory = false);
   explicit AddressSpace(u64 limit_bytes, bool shares_memory = false)
       : AddressSpace(std::make_shared<Account>(limit_bytes), shares_memory) {}
   ~AddressSpace() override;
-  AddressSpace(const AddressSpace&) = delete;
-  AddressSpace& operator=(const AddressSpace&) = delete;
 
   // For a space that is still empty. False: the host refuses, or lanes share the space.
   bool use_window();
-  // Where guest address 0 lies on the host. Null: there is no window, or the guest needs pages that a window cannot
-  // show well; this may begin at any time, and holds from then on. Code that knows the window may still run after that.
-  u8* window() const { return window_ && !gave_up_window_ ? window_->base() : nullptr; }
-  void give_up_window() { gave_up_window_ = true; }
+  // Null: there is no window, or the guest needs pages that a window cannot show well; this may begin at any time, and
+  // holds from then on. Code that knows the window may still run after that.
+  u8* window() const override { return window_ && window_loss_ == WindowLoss::kNone ? window_->base() : nullptr; }
+  void give_up_window(WindowLoss why) override {
+    if (window()) window_loss_ = why;
+  }
+  WindowLoss window_loss() const { return window_loss_; }
 
   bool read(u64 address, void* to, std::size_t size) const override;
   bool write(u64 address, const void* from, std::size_t size) override;
@@ -73,26 +62,9 @@ class AddressSpace final : public GuestMemory {
   std::optional<Area> next_area(u64 address) const override;
   std::vector<Area> areas() const override;
 
-  // The engine's side.
-  Paged<AddressSpace> policy() { return {&cache_, this}; }  // of the one lane; lanes of a shared space have their own
-  SlowAccess read_slow(Tlb& cache, u64 address, void* to, u32 size);
-  SlowAccess write_slow(Tlb& cache, u64 address, const void* from, u32 size);
-  SlowAccess exchange_slow(Tlb& cache, u64 address, const void* expected, const void* desired, void* observed,
-                           u32 size);
-  void fence_slow(Tlb& cache);
-  bool is_shared() const { return is_shared_; }
-  // Tells the lane of a shared space if some lane has written where code may be since its last check.
-  void check_code_version(Tlb& cache);
-  // The bytes of the page to decode from, marked so that a write to it is noticed. The page pointer identifies the
-  // physical page for as long as the listener is not told otherwise.
-  struct CodePage {
-    Trap trap;
-    const u8* bytes;
-  };
-  CodePage code_page(u64 address);
-  void set_code_listener(CodeListener* listener) { listener_ = listener; }
-  // Whether decoded code refers to any of these bytes.
-  bool holds_code(u64 address, u64 size) const;
+  Frame translate(u64 address, Access access) override;
+  const u8* find(u64 address) const override;
+  bool is_shared() const { return physical().is_shared(); }
 
   // All there is, for another device to begin with: areas, and the pages that are not what their area says.
   struct SourceArea {
@@ -108,22 +80,18 @@ class AddressSpace final : public GuestMemory {
   };
   std::vector<PrivatePage> private_pages() const;
 
-  u64 private_bytes() const { return frames_.bytes_in_use(); }
+  u64 private_bytes() const { return physical().frames().bytes_in_use(); }
   // Of the guest: what the host keeps for it elsewhere counts there too.
-  const AccountPointer& account() const { return frames_.account(); }
+  const AccountPointer& account() const { return physical().frames().account(); }
   u64 limit_bytes() const { return account()->limit(); }
 
  private:
-  struct Resolved {
-    Trap trap;
-    u8* page;
-    u64 entry;
-  };
+  void code_decoded(const u8* frame, u64 address, bool is_aliased) override;
+  void code_written(const u8* frame) override;
 
+  FramePool& frames() { return physical().frames(); }
   bool touch_pages(u64 address, u64 size);
-  void read_page(u64 entry, u64 offset, void* to, u64 count) const;
   void write_page(u64 entry, u64 offset, const void* from, u64 count);
-  void note_write(u64 entry);
   bool charge(u64 bytes);
   bool make_room(u32 areas = Areas::kMostGrowth);
   bool shows_in_place(u64 address, u64 size) const;
@@ -132,6 +100,7 @@ class AddressSpace final : public GuestMemory {
   void pages_replaced(u64 address, u64 size, bool may_end_image);
   void drop_pages(u64 address, u64 size);
   void map_changed();
+  void page_moved(u64 address, bool held_code);
 
   const u64* find_entry(u64 address) const;
   u64* make_slot(u64 address);  // null: no memory left for page tables
@@ -140,18 +109,18 @@ class AddressSpace final : public GuestMemory {
   u64 make_entry(u64 address, const memory::Area& area) const;
   u64 entry_for_read(u64 address, u32 required) const;
   bool make_private(u64 address, u64& entry);
-  void forget_code(u64& entry);
-  Resolved resolve(Tlb& cache, u64 address, Access access);
+  bool holds_code(u64 entry) const { return physical().holds_code(page_of(entry)); }
+  bool may_store(u64 entry) const { return is_writable(entry) && !holds_code(entry); }
+  bool forget_code(u64 entry);
   bool leave_window_if_full();
   void show(u64 address, u64& entry);
+  u64* entry_in_window(const u8* frame);
   bool show_shared(u64 address);
   bool change_frame(u64 address, u64& entry, bool into_window);
   void protect_window(u64 address, u64 size, u32 protection);
   void move_frame(u64 to, u64& entry);
   void hide(u64 address, u64 size);
   void write_protected(u64 address, u64& entry, const void* from, u64 count);
-  template <class Copy>
-  SlowAccess each_page(Tlb& cache, u64 address, u32 size, Access access, Copy copy);
 
   // A radix tree over the 36 bits of a page number, 12 bits a level.
   static constexpr u64 kFanout = 4096;
@@ -163,21 +132,16 @@ class AddressSpace final : public GuestMemory {
   };
   std::unique_ptr<Branch> branches_[kFanout];
 
-  const bool is_shared_;
-  std::atomic<u64> code_version_ = 0;  // of a shared space: counts writes to pages that may be executed
   u64 tables_ = 0;
   u64 charged_ = 0;  // tables and areas on the account
-  std::unique_ptr<Window> window_;
-  bool gave_up_window_ = false;
+  Window* window_ = nullptr;  // of the physical memory
+  WindowLoss window_loss_ = WindowLoss::kNone;
   bool left_window_ = false;  // no page is in it any more
   u64 code_changes_ = 0;  // of the protection in the window
-  FramePool frames_;
   std::vector<memory::Area> area_storage_;
   Areas areas_;
   // Images that areas show. An area's `image` is the index here plus one, its `source` the offset in the image.
   std::vector<std::shared_ptr<const Image>> images_;
-  CodeListener* listener_ = nullptr;
-  Tlb cache_;
 };
 
 // Visits the pages of the range that are present, skipping what was never touched.

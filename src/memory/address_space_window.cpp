@@ -20,9 +20,9 @@ constexpr u64 kMostCodeChanges = 20000;
 }  // namespace
 
 bool AddressSpace::use_window() {
-  if (is_shared_ || areas_.count() != 0) return false;
-  if (!window_) window_ = Window::reserve();
-  frames_.use_window(window_.get());
+  if (is_shared() || areas_.count() != 0) return false;
+  if (!physical().use_window()) window_loss_ = WindowLoss::kRefused;
+  window_ = physical().window();
   return window_ != nullptr;
 }
 
@@ -30,7 +30,7 @@ bool AddressSpace::use_window() {
 // window, which is one mapping again.
 bool AddressSpace::leave_window_if_full() {
   if (!window_ || left_window_ || window_->may_split()) return false;
-  give_up_window();
+  give_up_window(WindowLoss::kMappings);
   left_window_ = true;
   for_each_entry(0, Window::kBytes, [&](u64 page, u64& entry) {
     entry &= ~kPageShown;
@@ -49,14 +49,33 @@ void AddressSpace::show(u64 address, u64& entry) {
   if (entry & kPagePrivate) {
     if (!window_->holds(page_of(entry))) {
       if (!window()) return;
-      if (!change_frame(page_base(address), entry, true)) return give_up_window();
+      if (!change_frame(page_base(address), entry, true)) return give_up_window(WindowLoss::kRefused);
     }
-    if (!is_writable(entry) && (entry & kPageCode) && ++code_changes_ > kMostCodeChanges) give_up_window();
-    window_->set_writable(page_base(address), is_writable(entry));
+    const bool has_code = holds_code(entry);
+    if (has_code && ++code_changes_ > kMostCodeChanges) give_up_window(WindowLoss::kCodeChanges);
+    window_->set_writable(page_base(address), is_writable(entry) && !has_code);
     entry |= kPageShown;
   } else if (window()) {
-    if (entry & kPageInPlace || !show_shared(page_base(address))) give_up_window();
+    if (entry & kPageInPlace || !show_shared(page_base(address))) give_up_window(WindowLoss::kRefused);
   }
+}
+
+// The entry of a frame that lies in the window, whatever address was used; null: it lies elsewhere.
+u64* AddressSpace::entry_in_window(const u8* frame) {
+  return window_ && window_->holds(frame) ? make_slot(static_cast<u64>(frame - window_->base())) : nullptr;
+}
+
+// A page that could be written is shown again, read-only.
+void AddressSpace::code_decoded(const u8* frame, u64, bool) {
+  u64* const entry = entry_in_window(frame);
+  if (!entry || !is_writable(*entry)) return;
+  *entry &= ~kPageShown;
+  show(static_cast<u64>(frame - window_->base()), *entry);
+}
+
+// The next access shows it writable.
+void AddressSpace::code_written(const u8* frame) {
+  if (u64* const entry = entry_in_window(frame)) *entry &= ~kPageShown;
 }
 
 // Shows shared bytes, and as many neighbors as one mapping of the host can: pages that are only read cost the guest
@@ -98,15 +117,13 @@ bool AddressSpace::show_shared(u64 address) {
 
 // Moves a private page into a frame of the window, or out of it. False: the host has no room.
 bool AddressSpace::change_frame(u64 address, u64& entry, bool into_window) {
-  u8* const frame = frames_.exchange(address, into_window);
+  u8* const frame = frames().exchange(address, into_window);
   if (!frame) return false;
   std::memcpy(frame, page_of(entry), kPageSize);
-  const bool was_code = entry & kPageCode;
-  if (was_code) forget_code(entry);
-  frames_.release_exchanged(page_of(entry));
+  const bool held_code = forget_code(entry);
+  frames().release_exchanged(page_of(entry));
   entry = entry_of(frame, entry & kPageFlags & ~kPageShown);
-  cache_.forget(address);
-  if (was_code && listener_) listener_->code_remapped();
+  page_moved(address, held_code);
   return true;
 }
 
@@ -134,7 +151,7 @@ void AddressSpace::move_frame(u64 to, u64& entry) {
   if (!window_ || !(entry & kPagePrivate) || !window_->holds(page_of(entry))) return;
   const bool into_window = (entry & kPageRead) && window() && Window::has(to);
   if (into_window && change_frame(to, entry, true)) {
-    window_->set_writable(to, is_writable(entry));
+    window_->set_writable(to, may_store(entry));
   } else if (!change_frame(to, entry, false)) {
     throw std::bad_alloc();
   }
@@ -147,7 +164,7 @@ void AddressSpace::hide(u64 address, u64 size) {
 
 // Writes to a page whatever its protection is.
 void AddressSpace::write_protected(u64 address, u64& entry, const void* from, u64 count) {
-  const bool lift = window_ && window_->holds(page_of(entry)) && !is_writable(entry);
+  const bool lift = window_ && window_->holds(page_of(entry)) && !may_store(entry);
   if (lift) window_->set_writable(page_base(address), true);
   write_page(entry, page_offset(address), from, count);
   if (lift) window_->set_writable(page_base(address), false);

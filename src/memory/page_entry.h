@@ -11,10 +11,9 @@ inline constexpr u64 kPageRead = kRead;
 inline constexpr u64 kPageWrite = kWrite;
 inline constexpr u64 kPageExecute = kExecute;
 inline constexpr u64 kPagePrivate = 8;  // a frame of ours; otherwise shared bytes that must be copied before a write
-inline constexpr u64 kPageCode = 16;    // decoded code refers to it
-inline constexpr u64 kPagePresent = 32;
-inline constexpr u64 kPageInPlace = 64;  // shared bytes that are written where they are
-inline constexpr u64 kPageShown = 128;   // the window has all the rights that the TLB would give
+inline constexpr u64 kPagePresent = 16;
+inline constexpr u64 kPageInPlace = 32;  // shared bytes that are written where they are
+inline constexpr u64 kPageShown = 64;    // the window has all the rights that the TLB would give
 inline constexpr u64 kPageOwn = kPagePrivate | kPageInPlace;
 inline constexpr u64 kPageFlags = kPageSize - 1;
 inline constexpr u64 kPermissions = kPageRead | kPageWrite | kPageExecute;
@@ -25,9 +24,7 @@ inline u8* page_of(u64 entry) { return reinterpret_cast<u8*>(entry & ~kPageFlags
 inline u64 entry_of(const u8* page, u64 flags) { return reinterpret_cast<u64>(page) | flags; }
 inline u64 page_base(u64 address) { return address & ~(kPageSize - 1); }
 inline u64 page_offset(u64 address) { return address & (kPageSize - 1); }
-// Whether a store needs no further check: the page is private, may be written and holds no decoded code.
-inline bool is_writable(u64 entry) {
-  return (entry & kPageWrite) != 0 && (entry & kPageOwn) != 0 && (entry & kPageCode) == 0;
-}
+// Whether a store needs no further check, unless the page holds decoded code: it is private and may be written.
+inline bool is_writable(u64 entry) { return (entry & kPageWrite) != 0 && (entry & kPageOwn) != 0; }
 
 }  // namespace kvrm::memory

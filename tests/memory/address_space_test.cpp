@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "memory/mmu.h"
+
 namespace kvrm::memory {
 namespace {
 
@@ -14,7 +16,8 @@ constexpr u32 kReadWrite = kRead | kWrite;
 
 struct Guest {
   AddressSpace space{1 << 24};
-  Paged<AddressSpace> memory = space.policy();
+  Mmu mmu{space};
+  Paged<Mmu> memory = mmu.policy();
   Cpu cpu{};
 
   template <class T>
@@ -73,7 +76,8 @@ TEST(AddressSpace, ImagesAreSharedUntilWritten) {
 TEST(AddressSpace, TheLimitIsAFaultNotACrash) {
   AddressSpace space(2 * kPageSize);
   Cpu cpu{};
-  auto memory = space.policy();
+  Mmu mmu(space);
+  auto memory = mmu.policy();
   ASSERT_TRUE(space.map(kBase, 8 * kPageSize, kReadWrite));
   EXPECT_EQ(memory.store<u8>(cpu, kBase, 1), Trap::kNone);
   EXPECT_EQ(memory.store<u8>(cpu, kBase + kPageSize, 1), Trap::kNone);
@@ -86,7 +90,8 @@ TEST(AddressSpace, TheLimitIsAFaultNotACrash) {
 TEST(AddressSpace, PageTablesCountAgainstTheLimit) {
   AddressSpace space(1 << 20);
   Cpu cpu{};
-  auto memory = space.policy();
+  Mmu mmu(space);
+  auto memory = mmu.policy();
   ASSERT_TRUE(space.map(kBase, u64{1} << 44, kReadWrite));
   Trap trap = Trap::kNone;
   u64 reads = 0;
@@ -102,7 +107,8 @@ TEST(AddressSpace, PageTablesCountAgainstTheLimit) {
 TEST(AddressSpace, OneAccountForEverything) {
   AddressSpace space(4 * kPageSize);
   Cpu cpu{};
-  auto memory = space.policy();
+  Mmu mmu(space);
+  auto memory = mmu.policy();
   ASSERT_TRUE(space.map(kBase, 8 * kPageSize, kReadWrite));
   ASSERT_EQ(memory.store<u8>(cpu, kBase, 1), Trap::kNone);
   EXPECT_EQ(space.account()->used(), kPageSize);
@@ -183,10 +189,10 @@ class Recorder : public CodeListener {
 TEST(AddressSpace, WritesToCodeAreNoticed) {
   Guest g;
   Recorder recorder;
-  g.space.set_code_listener(&recorder);
+  g.mmu.set_code_listener(&recorder);
   ASSERT_TRUE(g.space.map(kBase, kPageSize, kRead | kWrite | kExecute));
   ASSERT_EQ(g.store<u32>(kBase, 1), Trap::kNone);
-  const auto page = g.space.code_page(kBase);
+  const auto page = g.mmu.code_page(kBase);
   ASSERT_EQ(page.trap, Trap::kNone);
   EXPECT_TRUE(recorder.written.empty());
   ASSERT_EQ(g.store<u32>(kBase, 2), Trap::kNone);
@@ -195,15 +201,15 @@ TEST(AddressSpace, WritesToCodeAreNoticed) {
   ASSERT_EQ(g.store<u32>(kBase, 3), Trap::kNone);  // no longer marked: nothing to tell
   EXPECT_EQ(recorder.written.size(), 1u);
   // The debugger's writes and the system-call layer's count as well.
-  g.space.code_page(kBase);
+  g.mmu.code_page(kBase);
   const u32 word = 4;
   ASSERT_TRUE(g.space.write(kBase, &word, sizeof(word)));
   EXPECT_EQ(recorder.written.size(), 2u);
   // So does taking the page away.
-  g.space.code_page(kBase);
+  g.mmu.code_page(kBase);
   g.space.unmap(kBase, kPageSize);
   EXPECT_EQ(recorder.written.size(), 3u);
-  g.space.set_code_listener(nullptr);
+  g.mmu.set_code_listener(nullptr);
 }
 
 // Random maps, unmaps, protections and accesses, against a model that knows one byte at a time.

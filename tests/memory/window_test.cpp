@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "memory/address_space.h"
+#include "memory/mmu.h"
 
 namespace kvrm::memory {
 namespace {
@@ -64,7 +65,8 @@ struct Guest {
 
   AddressSpace space;
   bool has_window = false;
-  Paged<AddressSpace> memory = space.policy();
+  Mmu mmu{space};
+  Paged<Mmu> memory = mmu.policy();
   Cpu cpu{};
   Probe probe;
 };
@@ -184,12 +186,12 @@ TEST(Window, PagesWithDecodedCodeAreReadOnly) {
   Guest g;
   KVRM_NEEDS_WINDOW(g);
   Recorder recorder;
-  g.space.set_code_listener(&recorder);
+  g.mmu.set_code_listener(&recorder);
   ASSERT_TRUE(g.space.map(kBase, kPageSize, kAll));
   ASSERT_EQ(g.store<u32>(kBase, 1), Trap::kNone);
   EXPECT_TRUE(g.writable(kBase));
   for (int round = 1; round <= 3; ++round) {
-    ASSERT_EQ(g.space.code_page(kBase).trap, Trap::kNone);
+    ASSERT_EQ(g.mmu.code_page(kBase).trap, Trap::kNone);
     EXPECT_TRUE(g.readable(kBase));
     EXPECT_FALSE(g.writable(kBase));
     EXPECT_EQ(recorder.written, round - 1);
@@ -202,7 +204,7 @@ TEST(Window, PagesWithDecodedCodeAreReadOnly) {
     EXPECT_EQ(recorder.written, round);
     EXPECT_TRUE(g.writable(kBase));
   }
-  g.space.set_code_listener(nullptr);
+  g.mmu.set_code_listener(nullptr);
 }
 
 TEST(Window, MovesContents) {
@@ -222,6 +224,7 @@ TEST(Window, MovesContents) {
   EXPECT_FALSE(g.readable(2 * kBase + kPageSize));
   EXPECT_EQ(g.load<u32>(Window::kBytes + kPageSize), 42u);
   EXPECT_EQ(g.space.window(), nullptr) << "the guest uses memory above its window";
+  EXPECT_EQ(g.space.window_loss(), WindowLoss::kAbove);
   ASSERT_TRUE(g.space.move(Window::kBytes, 4 * kPageSize, kBase, 4 * kPageSize));
   EXPECT_EQ(g.load<u32>(kBase + kPageSize), 42u);
   EXPECT_EQ(g.space.private_bytes(), before);
@@ -257,6 +260,7 @@ TEST(Window, MemoryThatTheHostWritesNeedsNone) {
   KVRM_NEEDS_WINDOW(g);
   ASSERT_TRUE(g.space.map_image(kBase, kPageSize, kReadWrite, std::make_shared<Image>(kPageSize), 0));
   EXPECT_EQ(g.space.window(), nullptr);
+  EXPECT_EQ(g.space.window_loss(), WindowLoss::kHostWrites);
   ASSERT_EQ(g.store<u8>(kBase, 1), Trap::kNone);
 }
 
@@ -279,15 +283,20 @@ TEST(Window, ManySpacesAndManyMappings) {
   EXPECT_LT(windows, 200u);
   Cpu cpu{};
   // Every second page: no two of them are one mapping.
-  auto memory = spaces[0]->policy();
+  auto mmu = std::make_unique<Mmu>(*spaces[0]);
+  auto memory = mmu->policy();
   for (u64 i = 0; i < 40000; ++i) ASSERT_EQ(memory.store<u64>(cpu, kBase + 2 * i * kPageSize, i), Trap::kNone);
   EXPECT_LE(Window::mappings(), 40000u);
   EXPECT_EQ(spaces[0]->window(), nullptr) << "too many mappings";
+  EXPECT_EQ(spaces[0]->window_loss(), WindowLoss::kMappings);
+  EXPECT_EQ(spaces[1]->window_loss(), WindowLoss::kNone);
+  EXPECT_EQ(spaces.back()->window_loss(), WindowLoss::kRefused);
   for (u64 i = 0; i < 40000; ++i) {
     u64 value = 0;
     ASSERT_EQ(memory.load(cpu, kBase + 2 * i * kPageSize, value), Trap::kNone);
     ASSERT_EQ(value, i);
   }
+  mmu.reset();
   spaces.clear();
   EXPECT_EQ(Window::mappings(), 0u);
 }
@@ -306,7 +315,7 @@ TEST(Window, PiecesWithoutEndEndTheWindow) {
         case 0: ASSERT_TRUE(g.space.protect(address, kPageSize, kRead)); break;
         case 1: ASSERT_TRUE(g.space.unmap(address, kPageSize)); break;
         case 2: ASSERT_TRUE(g.space.protect(address, kPageSize, kNoAccess)); break;
-        default: ASSERT_EQ(g.space.code_page(address).trap, Trap::kNone); break;
+        default: ASSERT_EQ(g.mmu.code_page(address).trap, Trap::kNone); break;
       }
       ASSERT_LT(Window::mappings(), 40000u);
     }
@@ -344,7 +353,7 @@ class Pair {
         case 7: return g.space.poke(address, &value, 8);
         case 8:
         case 9:
-        case 10: return static_cast<u64>(g.space.code_page(address).trap);
+        case 10: return static_cast<u64>(g.mmu.code_page(address).trap);
         default: return kind % 2 ? access(g, address) : static_cast<u64>(g.store(address, value));
       }
     });
@@ -361,7 +370,7 @@ class Pair {
       }
       if (writable) {
         ASSERT_EQ(without_.space.accessible(address, 1, kWrite), 1u);
-        ASSERT_FALSE(with_.space.holds_code(address, 1));
+        ASSERT_FALSE(with_.mmu.holds_code(address, 1));
       }
     }
   }

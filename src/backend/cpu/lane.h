@@ -19,7 +19,7 @@ class Lane {
   Lane(std::shared_ptr<memory::AddressSpace> space, const interpreter::Dispatch& dispatch,
        std::shared_ptr<translator::Translator> translator = nullptr)
       : space_(std::move(space)), interpreter_(*space_, dispatch_here(dispatch)) {
-    if (translator) regions_.emplace(std::move(translator), *space_, interpreter_);
+    if (translator) regions_.emplace(std::move(translator), interpreter_);
   }
 
   Cpu& cpu() { return *cpu_; }

@@ -44,13 +44,18 @@ struct Tlb {
     return *reinterpret_cast<TlbEntry*>(reinterpret_cast<u8*>(entries) + offset);
   }
   void set(u64 address, bool read, bool write, const u8* page) {
-    const u64 tag = address & kUntagged & kPageMask;
+    const u64 tag = reported_address(address) & kPageMask;
     at(address) = {read ? tag : kNoPage, write ? tag : kNoPage, reinterpret_cast<u64>(page) - tag, 0};
   }
   void set_shared(u64 address, bool read, bool write, const u8* page) {
-    const u64 tag = address & kUntagged & kPageMask;
+    const u64 tag = reported_address(address) & kPageMask;
     at(address) = {read ? tag | kSharedPage : kNoPage, write ? tag | kSharedPage : kNoPage,
                    reinterpret_cast<u64>(page) - tag, 0};
+  }
+  // The host page is not written through any entry from now on.
+  void forbid_writes(const u8* page) {
+    for (TlbEntry& entry : entries)
+      if (entry.write_tag + entry.host_addend == reinterpret_cast<u64>(page)) entry.write_tag = kNoPage;
   }
   void forget(u64 address) { at(address) = {kNoPage, kNoPage, 0, 0}; }
   void clear() {

@@ -10,7 +10,7 @@ namespace kvrm::translator {
 // A region's own copy; the stitcher keeps it in SSA values.
 struct Links {
   memory::Tlb* translations;
-  void* space;
+  void* mmu;
   u8* window;  // guest address 0 on the host; null: there is none
 };
 
@@ -23,11 +23,11 @@ struct Links {
 #define KVRM_LINK
 #endif
 extern "C" {
-KVRM_LINK memory::SlowAccess kvrm_read_slow(void* space, memory::Tlb* cache, u64 address, void* to, u32 size);
-KVRM_LINK memory::SlowAccess kvrm_write_slow(void* space, memory::Tlb* cache, u64 address, const void* from, u32 size);
-KVRM_LINK memory::SlowAccess kvrm_exchange_slow(void* space, memory::Tlb* cache, u64 address, const void* expected,
+KVRM_LINK memory::SlowAccess kvrm_read_slow(void* mmu, memory::Tlb* cache, u64 address, void* to, u32 size);
+KVRM_LINK memory::SlowAccess kvrm_write_slow(void* mmu, memory::Tlb* cache, u64 address, const void* from, u32 size);
+KVRM_LINK memory::SlowAccess kvrm_exchange_slow(void* mmu, memory::Tlb* cache, u64 address, const void* expected,
                                                 const void* desired, void* observed, u32 size);
-KVRM_LINK void kvrm_fence_slow(void* space, memory::Tlb* cache);
+KVRM_LINK void kvrm_fence_slow(void* mmu, memory::Tlb* cache);
 }
 
 // The backing of memory::Paged inside a region.
@@ -35,16 +35,16 @@ struct LinkedBacking {
   Links* links;
 
   KVRM_INLINE memory::SlowAccess read_slow(memory::Tlb& cache, u64 address, void* to, u32 size) {
-    return kvrm_read_slow(links->space, &cache, address, to, size);
+    return kvrm_read_slow(links->mmu, &cache, address, to, size);
   }
   KVRM_INLINE memory::SlowAccess write_slow(memory::Tlb& cache, u64 address, const void* from, u32 size) {
-    return kvrm_write_slow(links->space, &cache, address, from, size);
+    return kvrm_write_slow(links->mmu, &cache, address, from, size);
   }
   KVRM_INLINE memory::SlowAccess exchange_slow(memory::Tlb& cache, u64 address, const void* expected,
                                                const void* desired, void* observed, u32 size) {
-    return kvrm_exchange_slow(links->space, &cache, address, expected, desired, observed, size);
+    return kvrm_exchange_slow(links->mmu, &cache, address, expected, desired, observed, size);
   }
-  KVRM_INLINE void fence_slow(memory::Tlb& cache) { kvrm_fence_slow(links->space, &cache); }
+  KVRM_INLINE void fence_slow(memory::Tlb& cache) { kvrm_fence_slow(links->mmu, &cache); }
 };
 
 // The memory of a lane that shares it with others: aligned accesses are relaxed atomics, as the architecture requires,
@@ -91,7 +91,7 @@ struct LinkedSharedMemory {
     return otherwise(backing).compare_exchange(cpu, address, expected, desired, observed);
   }
 
-  KVRM_INLINE void fence() { kvrm_fence_slow(links->space, &cache()); }
+  KVRM_INLINE void fence() { kvrm_fence_slow(links->mmu, &cache()); }
 
  private:
   template <class T>

@@ -53,26 +53,24 @@ KVRM_HANDLER Next kvrm_stencil_pause(Cpu*, const Entry* entry, Context* context,
   return leave(entry, context, biased_budget, Trap::kNone);
 }
 
-KVRM_LINK memory::SlowAccess kvrm_read_slow(void* space, memory::Tlb* cache, u64 address, void* to, u32 size) {
-  return static_cast<memory::AddressSpace*>(space)->read_slow(*cache, address, to, size);
+KVRM_LINK memory::SlowAccess kvrm_read_slow(void* mmu, memory::Tlb* cache, u64 address, void* to, u32 size) {
+  return static_cast<memory::Mmu*>(mmu)->read_slow(*cache, address, to, size);
 }
 
-KVRM_LINK memory::SlowAccess kvrm_write_slow(void* space, memory::Tlb* cache, u64 address, const void* from, u32 size) {
-  auto& memory = *static_cast<memory::AddressSpace*>(space);
+KVRM_LINK memory::SlowAccess kvrm_write_slow(void* mmu, memory::Tlb* cache, u64 address, const void* from, u32 size) {
+  auto& memory = *static_cast<memory::Mmu*>(mmu);
   if (memory.holds_code(address, size)) return {Trap::kFallback, address};
   return memory.write_slow(*cache, address, from, size);
 }
 
-KVRM_LINK memory::SlowAccess kvrm_exchange_slow(void* space, memory::Tlb* cache, u64 address, const void* expected,
+KVRM_LINK memory::SlowAccess kvrm_exchange_slow(void* mmu, memory::Tlb* cache, u64 address, const void* expected,
                                                 const void* desired, void* observed, u32 size) {
-  auto& memory = *static_cast<memory::AddressSpace*>(space);
+  auto& memory = *static_cast<memory::Mmu*>(mmu);
   if (memory.holds_code(address, size)) return {Trap::kFallback, address};
   return memory.exchange_slow(*cache, address, expected, desired, observed, size);
 }
 
-KVRM_LINK void kvrm_fence_slow(void* space, memory::Tlb* cache) {
-  static_cast<memory::AddressSpace*>(space)->fence_slow(*cache);
-}
+KVRM_LINK void kvrm_fence_slow(void* mmu, memory::Tlb* cache) { static_cast<memory::Mmu*>(mmu)->fence_slow(*cache); }
 
 }  // extern "C"
 }  // namespace kvrm::translator

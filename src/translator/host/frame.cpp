@@ -93,9 +93,9 @@ void HostFrame::require(llvm::IRBuilder<>& builder, Value* condition, const char
 void HostFrame::fill_links(llvm::IRBuilder<>& builder, Value* links, u32 /*number*/) {
   Value* context = function_->getArg(2);
   Value* cache = builder.CreateLoad(builder.getPtrTy(), at(builder, context, offsetof(Context, translations)));
-  Value* space = builder.CreateLoad(builder.getPtrTy(), at(builder, context, offsetof(Context, space)));
+  Value* mmu = builder.CreateLoad(builder.getPtrTy(), at(builder, context, offsetof(Context, mmu)));
   builder.CreateStore(cache, at(builder, links, offsetof(Links, translations)));
-  builder.CreateStore(space, at(builder, links, offsetof(Links, space)));
+  builder.CreateStore(mmu, at(builder, links, offsetof(Links, mmu)));
   Value* window = builder.CreateLoad(builder.getPtrTy(), at(builder, context, offsetof(Context, window)));
   builder.CreateStore(window, at(builder, links, offsetof(Links, window)));
 }

@@ -43,11 +43,10 @@ u32 word_at(const u8* page, u64 address) {
 
 }  // namespace
 
-LaneRegions::LaneRegions(std::shared_ptr<Translator> translator, memory::AddressSpace& space,
-                         interpreter::Interpreter& engine)
+LaneRegions::LaneRegions(std::shared_ptr<Translator> translator, interpreter::Interpreter& engine)
     : translator_(std::move(translator)),
-      space_(space),
       engine_(engine),
+      mmu_(engine.mmu()),
       pressure_seen_(translator_->pressure()),
       sampler_(translator_->settings().threshold.has_value()),
       quick_(translator_->quick_pages(), engine.cache(), translator_->settings().everything()) {
@@ -64,8 +63,8 @@ LaneRegions::~LaneRegions() {
 }
 
 const u8* LaneRegions::page_at(u64 address) {
-  if (address >= memory::kAddressLimit) return nullptr;
-  const auto page = space_.code_page(address);
+  if (address >= 0 - kPageSize) return nullptr;  // no region has code where an end would be 2^64
+  const auto page = mmu_.code_page(address);
   return page.trap == Trap::kNone ? page.bytes : nullptr;
 }
 
@@ -125,7 +124,7 @@ Plan LaneRegions::plan_at(u64 pc, const Follow& follow, u32 most_words) {
   view.follow = follow;
   view.row = [&](u32 word, u64 address) { return engine_.router().row(word, address); };
   view.default_fp_mode = default_fp_mode_;
-  view.barriers_end = space_.is_shared();
+  view.barriers_end = mmu_.is_shared();
   PlanLimits limits = translator_->settings().limits;
   limits.words = std::min(limits.words, most_words);
   Plan plan = make_plan(pc, view, limits);
@@ -234,8 +233,8 @@ void LaneRegions::follow_window(u64 retired) {
   const interpreter::Context& context = engine_.context();
   fallback_cost_ -= std::min(fallback_cost_, retired);
   if (uses_window_ && context.step_next) fallback_cost_ += kFallbackCost;
-  if (fallback_cost_ > kMostFallbackCost) space_.give_up_window();
-  const bool has_window = context.window != nullptr && space_.window() != nullptr;
+  if (fallback_cost_ > kMostFallbackCost) mmu_.translation().give_up_window(memory::WindowLoss::kFallbacks);
+  const bool has_window = context.window != nullptr && mmu_.translation().window() != nullptr;
   if (has_window == uses_window_) return;
   uses_window_ = has_window;
   uninstall_if([](const Installed&) { return true; });

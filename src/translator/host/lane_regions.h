@@ -16,7 +16,7 @@ namespace kvrm::translator {
 
 class LaneRegions final : public interpreter::Regions {
  public:
-  LaneRegions(std::shared_ptr<Translator> translator, memory::AddressSpace& space, interpreter::Interpreter& engine);
+  LaneRegions(std::shared_ptr<Translator> translator, interpreter::Interpreter& engine);
   ~LaneRegions() override;
 
   interpreter::Entry entry_for(u64 pc, const u8* page, interpreter::Entry* slot,
@@ -85,8 +85,8 @@ class LaneRegions final : public interpreter::Regions {
   void take_trace_to_quick();
 
   std::shared_ptr<Translator> translator_;
-  memory::AddressSpace& space_;
   interpreter::Interpreter& engine_;
+  memory::Mmu& mmu_;
   std::unordered_map<u64, Installed> installed_;  // by entry pc
   std::unordered_set<interpreter::Handler> handlers_;  // of them
   std::unordered_map<u64, u32> given_up_;  // how often code at this entry has changed
