@@ -75,6 +75,7 @@ Json as_json(const Statistics& statistics, const RunFacts& facts) {
       {"private_bytes", statistics.private_bytes},
   };
   add_tiers(statistics, json);
+  if (!statistics.windows_given_up.empty()) json["windows_given_up"] = statistics.windows_given_up;
   if (!statistics.launches_reason.empty()) json["launches_reason"] = statistics.launches_reason;
   if (statistics.floats) {
     json["fp_fast"] = statistics.floats->fast;
@@ -150,6 +151,9 @@ std::string run_text(const Statistics& statistics, const RunFacts& facts) {
   }
   if (statistics.system_calls != 0) group.line("system calls", calls_text(statistics));
   if (statistics.private_bytes != 0) group.line("memory", bytes_text(statistics.private_bytes));
+  for (const auto& [reason, count] : statistics.windows_given_up) {
+    group.line("no window", formatted("{}: {}", counted(count, "guest", "guests"), reason));
+  }
   return group.text();
 }
 

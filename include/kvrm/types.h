@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -217,6 +218,7 @@ struct Statistics {
   double link_seconds = 0;  // of these, linking; on a GPU, the driver's time to compile, link and load them
   std::vector<Tier> tiers;  // CPU device, with a translator
   std::uint64_t private_bytes = 0;  // private memory in use
+  std::map<std::string, std::uint64_t> windows_given_up;  // CPU device: guests that run without a window, by reason
   std::optional<FloatStatistics> floats;  // CPU device, in a build with KVRM_COUNT_FLOAT only
   DispatchStatistics dispatch;
   std::string device = "cpu";

@@ -108,6 +108,12 @@ nb::dict tiers_of(const Statistics& statistics) {
   return result;
 }
 
+nb::dict given_up_of(const Statistics& statistics) {
+  nb::dict result;
+  for (const auto& [reason, count] : statistics.windows_given_up) result[reason.c_str()] = count;
+  return result;
+}
+
 nb::dict as_dict(const Statistics& statistics) {
   nb::dict result;
   result["device"] = statistics.device;
@@ -130,6 +136,7 @@ nb::dict as_dict(const Statistics& statistics) {
   result["link_seconds"] = statistics.link_seconds;
   result["tiers"] = tiers_of(statistics);
   result["private_bytes"] = statistics.private_bytes;
+  result["windows_given_up"] = given_up_of(statistics);
   result["dispatch"] = as_dict(statistics.dispatch);
   return result;
 }
@@ -218,6 +225,8 @@ void bind_statistics(nb::module_& module) {
       .def_prop_ro("tiers", &tiers_of, nb::sig("def tiers(self, /) -> dict[str, dict[str, typing.Any]]"),
                    "How code ran, by tier: interp, regions. Instructions and seconds are estimated from samples.")
       .def_ro("private_bytes", &Statistics::private_bytes)
+      .def_prop_ro("windows_given_up", &given_up_of, nb::sig("def windows_given_up(self, /) -> dict[str, int]"),
+                   "Guests that run without a window, by reason.")
       .def_ro("dispatch", &Statistics::dispatch)
       .def_ro("device", &Statistics::device)
       .def_ro("engine", &Statistics::engine)

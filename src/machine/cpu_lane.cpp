@@ -19,6 +19,20 @@ FloatStatistics floats_since(const semantics::FloatCounts& before) {
   return {now.operations - before.operations - slow, slow};
 }
 
+// Why the guest does without a window; null: it has one, or was to have none.
+const char* text_of(memory::WindowLoss loss) {
+  switch (loss) {
+    case memory::WindowLoss::kNone: return nullptr;
+    case memory::WindowLoss::kRefused: return "the host refuses";
+    case memory::WindowLoss::kAbove: return "memory above it";
+    case memory::WindowLoss::kHostWrites: return "memory shared with the host";
+    case memory::WindowLoss::kMappings: return "too many mappings of the host";
+    case memory::WindowLoss::kCodeChanges: return "code that changes often";
+    case memory::WindowLoss::kFallbacks: return "accesses that leave regions";
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Result<void> CpuLane::start(const linux_abi::Program& program, linux_abi::ProcessOptions options) {
@@ -112,6 +126,7 @@ Statistics CpuLane::statistics() const {
   result.decoded_words = device_.engine().decoded_words();
   result.code_invalidations = device_.engine().code_invalidations();
   result.private_bytes = device_.space().private_bytes();
+  if (const char* const why = text_of(device_.space().window_loss())) ++result.windows_given_up[why];
   result.dispatch = dispatched();
   result.floats = floats_;
   return result;

@@ -33,8 +33,8 @@ Statistics& Statistics::operator+=(const Statistics& more) {
   // The binding names every member, so a new one does not compile until this function adds it.
   const auto& [more_instructions, more_shared, more_seconds, more_calls, more_in_kernel, more_mailbox, more_launches,
                more_reason, more_jobs, more_decoded, more_invalidations, more_regions, more_cached, more_words,
-               more_translation, more_link, more_tiers, more_private, more_floats, more_dispatch, its_device,
-               its_engine] = more;
+               more_translation, more_link, more_tiers, more_private, more_given_up, more_floats, more_dispatch,
+               its_device, its_engine] = more;
   instructions += more_instructions;
   shared_instructions += more_shared;
   seconds += more_seconds;
@@ -58,6 +58,7 @@ Statistics& Statistics::operator+=(const Statistics& more) {
     for (std::size_t i = 0; i < std::min(tiers.size(), more_tiers.size()); ++i) tiers[i] += more_tiers[i];
   }
   private_bytes += more_private;
+  for (const auto& [reason, count] : more_given_up) windows_given_up[reason] += count;
   if (more_floats) floats = floats.value_or(FloatStatistics{}) += *more_floats;
   dispatch += more_dispatch;
   (void)its_device;

@@ -41,6 +41,18 @@ class Translator(GuestCase):
         self.assertRegex(text, r"(?m)^translator$")
         self.assertRegex(text, r"(?m)^  in regions +about [0-9.]+ [kM]? ?instructions in .*; a word is in [0-9.]+ regions$")
 
+    def test_windows_given_up(self):
+        reason = "memory above it"
+        facts = json.loads(run(*self.kvrm("--stats=json"), self.guest("far"), env=self.env).stderr.splitlines()[-1])
+        if facts.get("windows_given_up") == {"the host refuses": 1}:
+            self.skipTest("no windows here")
+        self.assertEqual(facts["windows_given_up"], {reason: 1})
+        text = run(*self.kvrm("--stats"), self.guest("far"), env=self.env).stderr.decode()
+        self.assertRegex(text, rf"(?m)^  no window +1 guest: {reason}$")
+        for options, guest in (["--no-windows"], "far"), ([], "slow"):
+            text = run(*self.kvrm(*options, "--stats"), self.guest(guest), env=self.env, input=b"").stderr.decode()
+            self.assertNotIn("no window", text)
+
     def test_perf_map(self):
         process = subprocess.Popen([KVRM, *self.kvrm("--perf-map"), self.guest("slow")], env=self.env,
                                    stdin=subprocess.DEVNULL)
