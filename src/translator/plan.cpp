@@ -90,6 +90,7 @@ class Planner {
     }
     for (const Call& call : calls_) add_returns(call);
     if (limits_.once) drop_unreached();
+    plan_.dispatches = limits_.once && plan_.entry_points.size() > 1;
     mark_loop_headers();
     return std::move(plan_);
   }

@@ -33,6 +33,7 @@ struct Plan {
   u32 words = 0;
   bool default_fp_mode = false;  // it has floating point and relies on CodeView::default_fp_mode
   bool uses_window = false;      // accesses memory through the lane's window
+  bool dispatches = false;  // indirect branches reach every entry point inside the region
 
   // All blocks lie between these addresses.
   u64 from() const;
@@ -46,7 +47,8 @@ struct PlanLimits {
   u32 words = 256;
   u32 calls = 4;  // nesting depth to which calls are followed
   bool copy_functions = true;  // each call of a function has its copy
-  // No code twice: a function is there once for all its callers and returns to each of them.
+  // No code twice: a function is there once for all its callers and returns to each of them. Indirect branches reach
+  // every entry point.
   bool once = false;
 };
 

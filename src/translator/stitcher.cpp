@@ -48,6 +48,7 @@ class Stitch {
   void trap_exit(Value* trap, u64 address, u32 index);
   BasicBlock* edge(const PlanBlock::Edge& edge);
   void branch(const PlanBlock& block);
+  BasicBlock* indirect();
   bool bring_state();
   // Starts an exit of the region; bring_state() stores the state at its start.
   BasicBlock* new_exit(const char* name);
@@ -63,6 +64,7 @@ class Stitch {
   llvm::Instruction* state_goes_in_ = nullptr;
   std::vector<BasicBlock*> blocks_;
   std::vector<BasicBlock*> exits_;
+  BasicBlock* dispatch_ = nullptr;  // null until an indirect branch needs it
 };
 
 void Stitch::leave_if(Value* condition, BasicBlock* rare) {
@@ -165,15 +167,31 @@ void Stitch::branch(const PlanBlock& block) {
                           edge(block.edges[0]));
     return;
   }
-  BasicBlock* exit = new_exit("indirect");
   if (block.edges.empty()) {
-    builder_.CreateBr(exit);
+    builder_.CreateBr(indirect());
   } else {
-    auto* where = builder_.CreateSwitch(pc, exit, static_cast<unsigned>(block.edges.size()));
+    auto* where = builder_.CreateSwitch(pc, indirect(), static_cast<unsigned>(block.edges.size()));
     for (const PlanBlock::Edge& to : block.edges) where->addCase(number(to.target), edge(to));
   }
+}
+
+// Where an indirect branch leads whose target is none of its block's edges: to an entry point, by a switch that all of
+// the region's branches share, or out of the region.
+BasicBlock* Stitch::indirect() {
+  if (dispatch_ && plan_.dispatches) return dispatch_;
+  const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+  BasicBlock* exit = new_exit("indirect");
+  dispatch_ = exit;
+  const auto target = [&] { return builder_.CreateLoad(builder_.getInt64Ty(), field(state_, offsetof(Cpu, pc))); };
+  if (plan_.dispatches) {
+    dispatch_ = new_block("dispatch");
+    builder_.SetInsertPoint(dispatch_);
+    auto* where = builder_.CreateSwitch(target(), exit, static_cast<unsigned>(plan_.entry_points.size()));
+    for (const u32 entry : plan_.entry_points) where->addCase(number(plan_.blocks[entry].address), blocks_[entry]);
+  }
   builder_.SetInsertPoint(exit);
-  frame_.leave_to_register(builder_, pc, budget());
+  frame_.leave_to_register(builder_, target(), budget());
+  return dispatch_;
 }
 
 bool Stitch::block(u32 index) {
