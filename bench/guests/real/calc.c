@@ -233,6 +233,7 @@ static uint64_t run(uint64_t result) {
   }
 }
 
+#ifndef KVRM_JOB
 static const char text[] =
     "limit = %u; step = 0x%x; n = 2; primes = 0;\n"
     "while n < limit {\n"
@@ -261,3 +262,4 @@ int main(int argc, char** argv) {
   }
   return report("calc", result);
 }
+#endif

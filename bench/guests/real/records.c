@@ -89,6 +89,7 @@ static uint64_t pass(Record* records, size_t count, uint64_t* state, uint64_t su
   return sum;
 }
 
+#ifndef KVRM_JOB
 int main(int argc, char** argv) {
   int passes = argc > 1 ? atoi(argv[1]) : 1;
   size_t count = 5000;
@@ -98,3 +99,4 @@ int main(int argc, char** argv) {
   free(records);
   return report("records", sum);
 }
+#endif

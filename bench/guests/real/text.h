@@ -6,11 +6,10 @@
 
 #include "../bench.h"
 
-static inline unsigned char* make_text(size_t size) {
+static inline unsigned char* make_text_of(size_t size, uint64_t state) {
   static const char* const words[] = {"lane", "engine", "device", "region", "the",    "of",     "kernel",    "machine",
                                       "and",  "branch", "memory", "guest",  "a page", "signal", "translate", "budget"};
   unsigned char* text = allocate(size + 80);
-  uint64_t state = 3;
   size_t length = 0;
   while (length < size) {
     uint32_t kind = random_next(&state) % 16;
@@ -26,6 +25,8 @@ static inline unsigned char* make_text(size_t size) {
   }
   return text;
 }
+
+static inline unsigned char* make_text(size_t size) { return make_text_of(size, 3); }
 
 static inline uint64_t fold_bytes(uint64_t sum, const unsigned char* bytes, size_t size) {
   for (size_t i = 0; i < size; i++) sum = fold(sum, bytes[i]);

@@ -122,10 +122,7 @@ std::uint64_t parse(const std::vector<std::string>& lines) {
   return sum;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  unsigned count = argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 100;
+void run(unsigned count) {
   std::vector<std::string> lines;
   auto index = std::make_unique<Index>();
   for (unsigned i = 0; i < count; i++) {
@@ -137,3 +134,9 @@ int main(int argc, char** argv) {
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   std::cout << "words " << lines.size() << ' ' << parse(lines) << '\n';
 }
+
+}  // namespace
+
+#ifndef KVRM_JOB
+int main(int argc, char** argv) { run(static_cast<unsigned>(argc > 1 ? std::atoi(argv[1]) : 100)); }
+#endif
