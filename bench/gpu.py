@@ -5,6 +5,7 @@
     bench/gpu.py --parts one,start                        parts of it; bench/README.md names them
     bench/gpu.py --engine jit --parts one,lockstep        the same with the translator: a first run, then from its cache
     bench/gpu.py --engine jit --parts one,native          one lane against the same C compiled for one GPU thread
+    bench/gpu.py --engine jit --parts real-one,jobs       ordinary programs: one lane cold and warm, fleets
     bench/gpu.py --device cpu --small                     a trial without a GPU: small sizes
 
 Needs the guests (bench/Makefile; built here where the cross compiler is) and Python alone, so it also runs on a machine
@@ -25,11 +26,14 @@ import sys
 import time
 
 import gpu_fleets
+import gpu_jobs
 import gpu_native
-from run import INTEGER, geometric_mean
+import gpu_real
+from harness import OUT, geometric_mean
+from programs import INTEGER, chosen_sets
 
 REPO = pathlib.Path(__file__).resolve().parents[1]
-PARTS = ("start", "one", "native", "lanes128", "lockstep", "short", "long")
+PARTS = ("start", "one", "native", "lanes128", "lockstep", "short", "long", "real-one", "real-lockstep", "jobs")
 LOCKSTEP = ("crc32", "sha256", "quicksort", "sieve", "matmul", "list", "strsearch", "dhry", "json")
 LANE_COUNTS = (2112, 16896, 33792, 67584, 131072)
 PASS = 900_000  # instructions, about
@@ -44,6 +48,7 @@ class Bench:
         self.kvrm = options.kvrm
         self.guests = pathlib.Path(options.guests)
         self.work = pathlib.Path(options.work)
+        self.work.mkdir(parents=True, exist_ok=True)
         self.warm = set()  # what has run before, with the translator
         self.report = {
             "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
@@ -61,9 +66,10 @@ class Bench:
         """One figure. What limits it is for a person to find out and write down."""
         figure = {"part": part, "name": name, "command": command, **figures, "limiter": ""}
         self.report["figures"].append(figure)
-        shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in figures.items()}
+        plain = {key: value for key, value in figures.items() if not isinstance(value, dict)}
+        shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in plain.items()}
         told = " ".join(f"{key} {value}" for key, value in shown.items())
-        print(f"{part:<10}{name:<24}{told}", flush=True)
+        print(f"{part:<14}{name:<30}  {told}", flush=True)
         if self.options.json:
             path = pathlib.Path(self.options.json)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,22 +92,29 @@ class Bench:
             sys.exit(f"gpu.py: exit status {done.returncode}: {shlex.join(command)}\n  " + "\n  ".join(lines[-3:]))
         return wall, done.stdout, json.loads(lines[-1])
 
-    def fleet(self, program, inputs, lanes, device=None, environment=None, tag="fleet"):
+    def fleet(self, program, inputs, lanes, device=None, **more):
         """Runs a program over lines. (command, wall seconds, statistics, records in order)."""
-        self.work.mkdir(parents=True, exist_ok=True)
-        listed, out = self.work / f"{tag}.txt", self.work / f"{tag}.jsonl"
-        listed.write_text("".join(line + "\n" for line in inputs))
-        out.unlink(missing_ok=True)
-        command = [self.kvrm, "fleet", "--device", device or self.options.device, "--engine", self.options.engine]
-        command += [*(["--lanes", str(lanes)] if lanes else []), "--stats=json", "--stdin-lines", str(listed)]
-        command += ["--out", str(out), str(program)]
-        if self.options.engine == "jit" and not device:
+        device, ours, engine = device or self.options.device, not device, self.options.engine
+        steady = []
+        if engine == "jit" and ours:
             if (program, lanes) not in self.warm:
                 self.warm.add((program, lanes))
                 name = f"{program.name} x {lanes or 'all'}"
-                self.add_first(name, shlex.join(command), *self.run(command, environment=environment))
-                out.unlink()
-            command[2:2] = STEADY
+                self.add_first(name, *self.fleet_once(program, inputs, lanes, device, engine, **more)[:3])
+            steady = STEADY
+        more["options"] = [*steady, *more.get("options", [])]
+        return self.fleet_once(program, inputs, lanes, device, engine, **more)
+
+    def fleet_once(
+        self, program, inputs, lanes, device, engine, environment=None, tag="fleet", options=(), arguments=()
+    ):
+        """The same, one run; `options` are kvrm's, `arguments` the program's."""
+        listed, out = self.work / f"{tag}.txt", self.work / f"{tag}.jsonl"
+        listed.write_text("".join(line + "\n" for line in inputs))
+        out.unlink(missing_ok=True)
+        command = [self.kvrm, "fleet", *options, "--device", device, "--engine", engine]
+        command += [*(["--lanes", str(lanes)] if lanes else []), "--stats=json", "--stdin-lines", str(listed)]
+        command += ["--out", str(out), str(program), *arguments]
         wall, counted = self.run(command, environment=environment)
         records = [None] * len(inputs)
         with open(out, encoding="utf-8") as file:
@@ -117,10 +130,10 @@ class Bench:
         keys = ("launches", "regions", "region_words", "translation_seconds", "link_seconds", "ips")
         self.add("first", name, command, wall=wall, **{key: counted[key] for key in keys if key in counted})
 
-    def check_lanes(self, program, inputs, records):
+    def check_lanes(self, program, inputs, records, **more):
         """A few lanes against the CPU device, bit for bit; returns how many."""
         indexes = sorted({len(inputs) * i // CHECKED for i in range(min(CHECKED, len(inputs)))})
-        expected = self.fleet(program, [inputs[index] for index in indexes], 1, device="cpu", tag="check")[3]
+        expected = self.fleet(program, [inputs[index] for index in indexes], 1, device="cpu", tag="check", **more)[3]
         keys = ("stop", "exit_status", "signal", "instructions", "stdout")
         for index, right in zip(indexes, expected):
             if [records[index].get(key) for key in keys] != [right.get(key) for key in keys]:
@@ -206,7 +219,7 @@ def measure_lockstep(bench, part, counts):
 
 
 def print_table(report):
-    print(f"\n{'part':<10}{'figure':<30}{'M instr/s':>12}{'ratio':>8}{'seconds':>10}{'wall s':>9}{'inputs/s':>11}")
+    print(f"\n{'part':<14}{'figure':<44}{'M instr/s':>12}{'ratio':>8}{'seconds':>10}{'wall s':>9}{'inputs/s':>11}")
     for figure in report["figures"]:
         cells = [
             f"{figure['ips'] / 1e6:.1f}" if "ips" in figure else "-",
@@ -216,19 +229,20 @@ def print_table(report):
             f"{figure['inputs_per_second']:.1f}" if "inputs_per_second" in figure else "-",
         ]
         numbers = f"{cells[0]:>12}{cells[1]:>8}{cells[2]:>10}{cells[3]:>9}{cells[4]:>11}"
-        print(f"{figure['part']:<10}{figure['name']:<30}{numbers}")
+        print(f"{figure['part']:<14}{figure['name']:<44}{numbers}")
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kvrm", default=str(REPO / "build" / "kvrm"), help="the kvrm binary")
     parser.add_argument("--device", default="cuda", help="cuda or cpu")
-    parser.add_argument("--engine", choices=("interp", "jit"), default="interp", help="jit: the second run counts")
+    parser.add_argument("--engine", choices=("interp", "jit", "auto"), default="interp", help="jit: the second run counts")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {','.join(PARTS)}")
-    parser.add_argument("--programs", help="of one and lockstep, some of theirs: crc32,sieve")
+    parser.add_argument("--set", default="real", help="of real-one: the sets it measures, or all (integer,numeric,real)")
+    parser.add_argument("--programs", help="of one, lockstep, real-* and jobs, some of theirs: crc32,sieve")
     parser.add_argument("--json", help="write the figures to this file, too")
-    parser.add_argument("--guests", default=str(REPO / "build" / "bench" / "arm64"), help="where the guests are")
-    parser.add_argument("--work", default=str(REPO / "build" / "bench" / "gpu"), help="for inputs and results")
+    parser.add_argument("--guests", default=str(OUT / "arm64"), help="where the guests are")
+    parser.add_argument("--work", default=str(OUT / "gpu"), help="for inputs and results")
     parser.add_argument("--qemu", default="qemu-aarch64", help="QEMU; without it its figures are left out")
     counts = "of a program on one lane; default: 50 million, with jit 800"
     parser.add_argument("--instructions", type=lambda text: int(float(text)), help=counts)
@@ -236,28 +250,44 @@ def parse():
     parser.add_argument("--lane-counts", default=",".join(map(str, LANE_COUNTS)), help="for lockstep")
     parser.add_argument("--short-inputs", type=int, default=131_072)
     parser.add_argument("--long-inputs", type=int, default=33_792)
+    counts = "of a program in real-one; default: 700 million, with interp 50"
+    parser.add_argument("--real-instructions", type=lambda text: int(float(text)), help=counts)
+    parser.add_argument("--jobs", type=int, default=33_792, help="jobs of a fleet of the part jobs")
+    parser.add_argument("--cpu-jobs", type=int, default=4096, help="of these, how many the CPU device runs, too")
+    parser.add_argument("--qemu-jobs", type=int, default=2048, help="of these, how many QEMU runs, too")
     parser.add_argument("--fleet-lanes", type=int, default=0, help="lanes of a fleet; default: as many as kvrm chooses")
     parser.add_argument("--small", action="store_true", help="sizes for a trial on a CPU")
     options = parser.parse_args()
     if options.small:
         options.instructions, options.seconds, options.lane_counts = 2_000_000, 0.2, "8,32"
         options.short_inputs, options.long_inputs = 64, 2
+        options.real_instructions = options.real_instructions or 2_000_000
+        options.jobs, options.cpu_jobs, options.qemu_jobs = 6, 4, 4
+    interp = options.engine == "interp"
     options.instructions = options.instructions or (800_000_000 if options.engine == "jit" else 50_000_000)
+    options.real_instructions = options.real_instructions or (50_000_000 if interp else 700_000_000)
     options.lane_counts = [int(count) for count in options.lane_counts.split(",")]
+    options.sets = chosen_sets(options.set)
     options.parts = options.parts.split(",")
     options.programs = options.programs.split(",") if options.programs else []
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(unknown)}")
-    if unknown := set(options.programs) - {name for name, *_ in INTEGER} - set(LOCKSTEP):
+    if unknown := set(options.programs) - {name for name, *_ in INTEGER} - set(LOCKSTEP) - gpu_real.NAMES:
         parser.error(f"no such program: {', '.join(unknown)}")
+    return with_tools(options, parser)
+
+
+def with_tools(options, parser):
+    """The options with absolute paths of kvrm and QEMU; builds the guests where that can be done."""
     if not shutil.which(options.kvrm):
         parser.error(f"no kvrm at {options.kvrm}")
     options.kvrm = os.path.abspath(shutil.which(options.kvrm))
     options.qemu = shutil.which(options.qemu)
+    make = ["make", "-s", "-C", str(REPO / "bench"), f"OUT={OUT}"]
     if shutil.which("aarch64-linux-gnu-gcc"):
-        subprocess.run(["make", "-s", "-C", str(REPO / "bench"), "lanes"], check=True)
+        subprocess.run([*make, "lanes"], check=True)
     if "native" in options.parts and shutil.which("clang-19"):
-        subprocess.run(["make", "-s", "-C", str(REPO / "bench"), "native-gpu"], check=True)
+        subprocess.run([*make, "native-gpu"], check=True)
     return options
 
 
@@ -271,6 +301,9 @@ def main():
         "lockstep": lambda: measure_lockstep(bench, "lockstep", bench.options.lane_counts),
         "short": lambda: gpu_fleets.measure(bench, "short", gpu_fleets.SHORT_TURNS, bench.options.short_inputs),
         "long": lambda: gpu_fleets.measure(bench, "long", gpu_fleets.LONG_TURNS, bench.options.long_inputs),
+        "real-one": lambda: gpu_real.measure_one(bench),
+        "real-lockstep": lambda: gpu_real.measure_lockstep(bench),
+        "jobs": lambda: gpu_jobs.measure(bench),
     }
     try:
         for part in PARTS:

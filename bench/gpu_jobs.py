@@ -11,9 +11,11 @@ import tempfile
 from typing import NamedTuple
 
 import gpu_fleets
+import gpu_real
 
 STEADY = ["--jit-budget", "0"]
 CPU_RUNS = 3  # the first with an empty cache
+KEYS = ("stop", "exit_status", "signal", "instructions", "stdout")
 VARIABLES = 4  # of a program for calc, before the counters of its loops
 
 
@@ -96,3 +98,82 @@ def make_lines(job, count):
     return lines
 
 
+def measure(bench):
+    """Every guest's fleet; its peers; and the geometric means of the ratios."""
+    wanted = [job for job in JOBS if bench.is_wanted(job.name)]
+    gpu_real.build("jobs", packages=[(job.package, f"jobs/{job.name}") for job in wanted if job.package])
+    ratios = {}
+    for job in wanted:
+        if gpu_real.is_there(bench, "jobs", job.name, f"jobs/{job.name}"):
+            for name, figure in measure_job(bench, job).items():
+                ratios.setdefault(name, []).append(figure)
+    for name, figures in ratios.items():
+        bench.mean("jobs", f"geometric mean: {name}", figures, "ratio")
+
+
+def measure_job(bench, job):
+    """kvrm's runs, and those of the CPU device and of QEMU on the first of the jobs. Returns the ratios to these."""
+    lines = make_lines(job, bench.options.jobs)
+    engine = bench.options.engine
+    ours, records = fleets(bench, job, "kvrm", lines, bench.options.device, engine, 1 if engine == "interp" else 2)
+    counts = [record["instructions"] for record in records]
+    bench.add("jobs", f"{job.name}: a job", "", least=min(counts), most=max(counts), each=sum(counts) / len(counts))
+    some = lines[: bench.options.cpu_jobs]
+    cpu, expected = fleets(bench, job, f"kvrm on {os.cpu_count()} cores", some, "cpu", "auto", CPU_RUNS)
+    for index, right in enumerate(expected):
+        if any(records[index].get(key) != right.get(key) for key in KEYS):
+            raise SystemExit(f"gpu.py: {job.name}: job {index}: {records[index]}\n  on the CPU device: {right}")
+    peers = {"kvrm on the CPU": {**cpu, "interp": cpu["warm"]}}
+    if bench.options.qemu:
+        peers["QEMU"] = dict.fromkeys(ours, run_qemu(bench, job, lines[: bench.options.qemu_jobs], records))
+    else:
+        print("jobs: no qemu-aarch64 here (--qemu PATH)")
+    ratios = {}
+    for peer, theirs in peers.items():
+        for kind, figure in ours.items():
+            ratio = figure["inputs_per_second"] / theirs[kind]["inputs_per_second"]
+            ratios[f"{kind} / {peer}"] = bench.add("jobs", f"{job.name}: {kind} / {peer}", "", ratio=ratio)
+    return ratios
+
+
+def fleets(bench, job, who, lines, device, engine, runs):
+    """So many runs over the lines, the first of them with an empty cache folder: kind -> figure, and the last records.
+    With jit the later runs look for nothing to translate, as in the other fleets. Of warm runs the last one counts."""
+    figures = {}
+    lanes = bench.options.fleet_lanes if who == "kvrm" else 0
+    with tempfile.TemporaryDirectory(prefix="cache-", dir=bench.work) as cache:
+        for number in range(runs):
+            kind = "interp" if engine == "interp" else "warm" if number else "cold"
+            steady = STEADY if number and engine == "jit" else []
+            command, wall, counted, records = bench.fleet_once(
+                bench.guests / "jobs" / job.name, lines, lanes, device, engine,
+                environment={"XDG_CACHE_HOME": cache}, tag="jobs", options=steady,
+            )  # fmt: skip
+            for index, record in enumerate(records):
+                if record["stop"] != "exit" or record["exit_status"]:
+                    raise SystemExit(f"gpu.py: {job.name}: job {index} ({lines[index][:80]}): {record}")
+            figures[kind] = (command, wall, counted)
+    return {kind: add(bench, f"{job.name}: {who}, {kind}", len(lines), *run) for kind, run in figures.items()}, records
+
+
+def add(bench, name, count, command, wall, counted):
+    return bench.add(
+        "jobs", name, command, wall=wall, ips=counted["ips"], ips_wall=counted["instructions"] / wall,
+        instructions=counted["instructions"], seconds=counted["seconds"], inputs=count, inputs_per_second=count / wall,
+        inputs_per_second_inside=count / counted["seconds"], launches=counted["launches"], lanes=counted["lanes"],
+        regions=counted["regions"], cached_regions=counted["cached_regions"], statistics=counted,
+    )  # fmt: skip
+
+
+def run_qemu(bench, job, lines, records):
+    """QEMU on all cores, a process each; its outputs must be kvrm's."""
+    command = [shutil.which(bench.options.qemu), "-cpu", "neoverse-n1", str(bench.guests / "jobs" / job.name)]
+    wall, outputs = gpu_fleets.run_qemu(command, lines)
+    for index, output in enumerate(outputs):
+        if output != records[index]["stdout"]:
+            raise SystemExit(f"gpu.py: {job.name}: job {index}: {records[index]['stdout']!r}, QEMU {output!r}")
+    instructions = sum(record["instructions"] for record in records[: len(lines)])
+    return bench.add(
+        "jobs", f"{job.name}: qemu on {os.cpu_count()} cores", " ".join(command) + " <JOB, a process each", wall=wall,
+        ips=instructions / wall, instructions=instructions, inputs=len(lines), inputs_per_second=len(lines) / wall,
+    )  # fmt: skip

@@ -158,17 +158,18 @@ def is_there(program, packages):
     return guest.is_relative_to(SYSROOT) or made(str(guest))
 
 
-def write_files():
-    """The files of FILES, which is the working directory and the root of the programs that read or write some."""
-    FILES.mkdir(parents=True, exist_ok=True)
-    for name, size in TEXT_BYTES.items():
-        path = FILES / name
+def write_files(folder=FILES, texts=None):
+    """The files of FILES, which is the working directory and the root of the programs that read or write some.
+    `texts`: those of TEXT_BYTES that are wanted."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, size in (texts or TEXT_BYTES).items():
+        path = folder / name
         if not path.exists() or path.stat().st_size != size:
             path.write_bytes(text(size))
         os.utime(path, (1_000_000_000, 1_000_000_000))
     scripts = REPO / "bench" / "guests"
     for script in (scripts / "loop.sh", *sorted((scripts / "real").glob("script.*"))):
-        shutil.copy(script, FILES)
+        shutil.copy(script, folder)
 
 
 def text(size):

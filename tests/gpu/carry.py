@@ -3,9 +3,12 @@
 
     tests/gpu/carry.py                  build/gpu-carry, everything
     tests/gpu/carry.py --only tools     after kvrm was built anew: the rest stays
+    tests/gpu/carry.py --only bench     bench.tar.xz alone, for all parts of bench/gpu.py
 
     tools.tar.xz       kvrm, the oracle and lanes_check (stripped), libfmt, the table, the guests of bench/gpu.py and hostile.py, PTX of
                        the same C (gpu.py's part native), QEMU
+    bench.tar.xz       kvrm, libfmt, all guests of bench/gpu.py with the files they read, the PTX, QEMU; not among the parts
+                       that are made unless told: tools.tar.xz is enough for the tests
     programs.tar.xz    tests/gpu/pack.py
     oracle-*.xz        cases with QEMU's outcomes: rows, sequences, sigill
 
@@ -28,6 +31,10 @@ import hostile
 
 HERE = pathlib.Path(__file__).resolve().parent
 REPO = HERE.parents[1]
+sys.path.insert(0, str(REPO / "bench"))
+import programs  # noqa: E402
+
+GUESTS = REPO / "build" / "bench" / "arm64"
 QEMU_PACKAGE = "qemu-user-static"
 # Mode -> options: 4 words a row of 50; all written sequences and 300 random ones of 2,000; 60,000 words of 240,000.
 ORACLE = {"rows": ["--words", "4"], "sequences": ["--sequences", "300"], "sigill": ["--samples", "60000"]}
@@ -70,16 +77,67 @@ def native_programs():
     return REPO / "build" / "bench" / "native-gpu"
 
 
-def pack(folder, out):
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 2, "dict_size": 1 << 26}]
+def pack(folder, out, preset=2):
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "dict_size": 1 << 26}]
     with lzma.open(out, "wb", filters=filters) as stream, tarfile.open(fileobj=stream, mode="w|") as tar:
         for path in sorted(folder.iterdir()):
             tar.add(path, path.name)
 
 
-def make_tools(options, out):
-    if subprocess.run(["make", "-s", "-C", str(REPO / "bench"), "lanes"]).returncode:
+def copy_guests(target, *patterns):
+    """The benchmark's guests below its folder, stripped."""
+    for path in [path for pattern in patterns for path in GUESTS.glob(pattern)]:
+        if path.is_file() and path.suffix != ".log":
+            copy = target / path.relative_to(GUESTS)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["aarch64-linux-gnu-strip", "-o", str(copy), str(path)], check=True)
+
+
+def make_guests(*targets):
+    if subprocess.run(["make", "-s", "-C", str(REPO / "bench"), *targets]).returncode:
         fail("the benchmark's guests do not build")
+
+
+def make_bench(options, out):
+    """Everything that bench/gpu.py needs, and nothing else."""
+    make_guests("all", "real", "jobs")
+    packages = {program.package for program in programs.every_program() if program.package}
+    there = programs.fetched(packages)
+    if missing := packages - there:
+        print(f"carry.py: no packages {', '.join(sorted(missing))}; bench/gpu.py will leave their programs out")
+    else:
+        make_guests("real-packaged", "jobs-packaged")
+    with tempfile.TemporaryDirectory() as work:
+        folder = pathlib.Path(work)
+        kvrm = options.build / "kvrm"
+        subprocess.run(["strip", "-o", str(folder / "kvrm"), str(kvrm)], check=True)
+        for library in libraries(kvrm):
+            shutil.copy(library, folder)
+        copy_guests(folder / "bench", "*", "lockstep/*", "fleet/*", "numeric/*", "real/*", "jobs/*")
+        for program in (programs.BASH, programs.BUSYBOX):
+            if program.exists():
+                (folder / "bench" / "packaged").mkdir(exist_ok=True)
+                shutil.copy(program, folder / "bench" / "packaged")
+        # The large text is written there: that takes a second, and it would be most of what is carried.
+        programs.write_files(folder / "files", {"gzip.txt": programs.TEXT_BYTES["gzip.txt"]})
+        if ptx := native_programs():
+            shutil.copytree(ptx, folder / "native-gpu")
+        if qemu := static_qemu(REPO / "build" / "gpu-qemu"):
+            shutil.copy(qemu, folder)
+            subprocess.run(["strip", str(folder / qemu.name)], check=True)
+        show_sizes(folder)
+        pack(folder, out / "bench.tar.xz", preset=9)
+
+
+def show_sizes(folder):
+    """What of a folder takes how much before it is packed."""
+    for path in sorted(folder.iterdir()):
+        size = sum(file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file())
+        print(f"{size / (1 << 20):7.1f} MiB  {path.name}")
+
+
+def make_tools(options, out):
+    make_guests("lanes")
     hostile.build(REPO / "build" / "gpu-guests")
     with tempfile.TemporaryDirectory() as work:
         folder = pathlib.Path(work)
@@ -90,12 +148,7 @@ def make_tools(options, out):
                 shutil.copy(library, folder)
         shutil.copy(options.build / "generated" / "isa" / "a64.json", folder)
         shutil.copytree(REPO / "build" / "gpu-guests", folder / "guests")
-        bench = REPO / "build" / "bench" / "arm64"
-        for path in [*bench.glob("*"), *bench.glob("lockstep/*"), *bench.glob("fleet/*")]:
-            if path.is_file():
-                target = folder / "bench" / path.relative_to(bench)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                subprocess.run(["aarch64-linux-gnu-strip", "-o", str(target), str(path)], check=True)
+        copy_guests(folder / "bench", "*", "lockstep/*", "fleet/*")
         if ptx := native_programs():
             shutil.copytree(ptx, folder / "native-gpu")
         if qemu := static_qemu(REPO / "build" / "gpu-qemu"):
@@ -122,11 +175,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=REPO / "build", help="where they were built")
     parser.add_argument("--out", type=pathlib.Path, default=REPO / "build" / "gpu-carry")
-    parser.add_argument("--only", default="tools,oracle,programs", help="some of tools, oracle, programs")
+    parser.add_argument("--only", default="tools,oracle,programs", help="some of tools, oracle, programs, bench")
     parser.add_argument("--levels", default="O2", help="of GCC's tests among the programs; O0,O2,O3 is everything")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    parts = {"tools": make_tools, "oracle": make_oracle, "programs": make_programs}
+    parts = {"tools": make_tools, "oracle": make_oracle, "programs": make_programs, "bench": make_bench}
     for part in options.only.split(","):
         parts[part](options, options.out)
     for path in sorted(options.out.iterdir()):

@@ -6,7 +6,7 @@
     tests/gpu/check.py --parts oracle-corpus --dispatch neural    the network routes every word of the oracle's cases
     tests/gpu/check.py --engine jit                               all of it with translated code
     tests/gpu/check.py --device cpu --small                       a trial without a GPU
-    tests/gpu/check.py --unpack DIR --parts none                  only unpack the tools, for bench/gpu.py
+    tests/gpu/check.py --unpack DIR --parts none                  only unpack the tools, or bench.tar.xz, for bench/gpu.py
 
     programs          every packed program: stdout, status and instruction count as recorded (run.py)
     oracle-corpus     cases with QEMU's outcomes, each on a lane of its own
@@ -158,13 +158,16 @@ def main():
     options = parser.parse_args()
     options.parts = options.parts.split(",")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started ends, too
-    if not (options.carry / "tools.tar.xz").exists():
+    packed = options.carry / "tools.tar.xz"
+    if options.parts == ["none"] and not packed.exists():
+        packed = options.carry / "bench.tar.xz"
+    if not packed.exists():
         print(f"check.py: no {options.carry}/tools.tar.xz (tests/gpu/carry.py makes it)")
         return SKIPPED if options.skip else 1
     with tempfile.TemporaryDirectory(prefix="kvrm-check-") as work:
         tools = options.unpack or pathlib.Path(work)
         tools.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(options.carry / "tools.tar.xz") as tar:
+        with tarfile.open(packed) as tar:
             tar.extractall(tools, filter="fully_trusted")
         return run_all(options, tools.resolve())
 
