@@ -134,7 +134,7 @@ class Bench:
         """A few lanes against the CPU device, bit for bit; returns how many."""
         indexes = sorted({len(inputs) * i // CHECKED for i in range(min(CHECKED, len(inputs)))})
         expected = self.fleet(program, [inputs[index] for index in indexes], 1, device="cpu", tag="check", **more)[3]
-        keys = ("stop", "exit_status", "signal", "instructions", "stdout")
+        keys = gpu_real.KEYS
         for index, right in zip(indexes, expected):
             if [records[index].get(key) for key in keys] != [right.get(key) for key in keys]:
                 sys.exit(f"gpu.py: input {index} ({inputs[index]}): {records[index]}\n  on the CPU device: {right}")
@@ -236,9 +236,10 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kvrm", default=str(REPO / "build" / "kvrm"), help="the kvrm binary")
     parser.add_argument("--device", default="cuda", help="cuda or cpu")
-    parser.add_argument("--engine", choices=("interp", "jit", "auto"), default="interp", help="jit: the second run counts")
+    engines = ("interp", "jit", "auto")
+    parser.add_argument("--engine", choices=engines, default="interp", help="jit: the second run counts")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {','.join(PARTS)}")
-    parser.add_argument("--set", default="real", help="of real-one: the sets it measures, or all (integer,numeric,real)")
+    parser.add_argument("--set", default="real", help="sets that real-one measures: integer,numeric,real, or all")
     parser.add_argument("--programs", help="of one, lockstep, real-* and jobs, some of theirs: crc32,sieve")
     parser.add_argument("--json", help="write the figures to this file, too")
     parser.add_argument("--guests", default=str(OUT / "arm64"), help="where the guests are")

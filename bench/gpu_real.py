@@ -1,4 +1,4 @@
-"""bench/gpu.py's parts `real-one` and `real-lockstep`: ordinary programs on one lane, cold and warm, and in lockstep."""
+"""bench/gpu.py's parts `real-one` and `real-lockstep`: ordinary programs on one lane and in lockstep."""
 
 import pathlib
 import shlex
@@ -11,6 +11,7 @@ import programs
 from programs import GUESTS
 
 WARM_RUNS = 2
+KEYS = ("stop", "exit_status", "signal", "instructions", "stdout")  # of a job's record, equal on every device
 
 
 class Lockstep(NamedTuple):
@@ -104,7 +105,7 @@ def measure_one(bench):
             for kind, figure in runs_of(bench, program, root).items():
                 taken.setdefault((program.part, kind), []).append(figure)
     for (part, kind), figures in taken.items():
-        bench.mean("real-one", f"{part}, {kind}", figures)
+        bench.mean("real-one", f"geometric mean: {part}, {kind}", figures)
 
 
 def runs_of(bench, program, root):
@@ -131,8 +132,8 @@ def runs_of(bench, program, root):
             raise SystemExit(f"gpu.py: {program.name}: not what the CPU device does: {shlex.join(told)}")
     if engine == "interp":
         return {"interp": add_run(bench, program.name, "interp", told, runs)}
-    cold, warm = runs[:1], runs[1:]
-    return {kind: add_run(bench, program.name, kind, told, of_kind) for kind, of_kind in (("cold", cold), ("warm", warm))}
+    kinds = {"cold": runs[:1], "warm": runs[1:]}
+    return {kind: add_run(bench, program.name, kind, told, of_kind) for kind, of_kind in kinds.items()}
 
 
 def add_run(bench, name, kind, told, runs):
@@ -173,7 +174,7 @@ def lockstep_of(bench, program, lanes, root):
     guest, inputs = bench.guests / program.guest, [program.line] * lanes
     more = {"options": ["--root", str(root)] if program.files else [], "arguments": program.arguments.split()}
     command, wall, counted, records = bench.fleet(guest, inputs, lanes, **more)
-    kinds = {(record["stop"], record.get("exit_status"), record["instructions"], record["stdout"]) for record in records}
+    kinds = {tuple(record.get(key) for key in KEYS) for record in records}
     if len(kinds) != 1 or records[0]["stop"] != "exit":
         raise SystemExit(f"gpu.py: {program.name}: {len(kinds)} kinds of lanes: {list(kinds)[:2]}")
     checked = bench.check_lanes(guest, inputs, records, **more)

@@ -112,7 +112,7 @@ function tasks.document(sum)
     for i, each in ipairs(value) do parts[i] = write(each) end
     return "[" .. table.concat(parts, ", ") .. "]"
   end
-  local text = write(make(5))
+  local text = write(make(4))
   if random(4) == 0 then text = text:sub(1, -2) end
   local at = 1
   local function read()
