@@ -6,6 +6,7 @@
 #include "backend/cuda/images.h"
 #include "neural/sha256.h"
 #include "translator/bitcode.h"
+#include "translator/gpu/inline_words.h"
 
 namespace kvrm {
 
@@ -85,6 +86,7 @@ std::string key_of(const DispatchOptions& dispatch, const Gpu& gpu) {
                           limits.at_a_time, limits.smallest_share}) {
     add("limit", limit);
   }
+  add("inline", translator::most_words_to_inline_lookups());
   add("dispatch", static_cast<u64>(dispatch.mode()));
   return key;
 }

@@ -46,9 +46,6 @@ constexpr const char* kTriple = "nvptx64-nvidia-cuda";
 constexpr const char* kProcessor = "sm_80";
 constexpr const char* kFeatures = "+ptx78";
 constexpr const char* kHeader = ".version 7.8\n.target sm_80\n.address_size 64\n";
-// Loops are unrolled in regions of up to so many words: in larger ones they are a small part of what runs, and the
-// caches are small.
-constexpr u32 kMostToUnroll = 64;
 constexpr std::string_view kLastOfHeader = ".address_size 64\n";
 
 std::unique_ptr<llvm::TargetMachine> make_target(std::string& error) {
@@ -146,7 +143,7 @@ class Emitter {
 
   Piece region(const GpuRegion& region, LaneKind kind) {
     Plan plan = region.plan;
-    if (plan.words <= kMostToUnroll) unroll_loops(plan, {});
+    if (plan.words <= GpuFrame::kMostToUnroll) unroll_loops(plan, {});
     GpuFrame frame(plan, kind);
     llvm::Function* function = stitch(*library_, frame, plan, region.name);
     if (!function) return {};

@@ -21,17 +21,13 @@ using llvm::Value;
 using Resident = RegionLane;
 using ResidentCpu = decltype(Resident::cpu);
 
-// Where a lane is alone, regions of up to so many words read the L1 TLB inline. In larger ones, and where all lanes of
-// a warp run, room in the instruction caches is worth more.
-constexpr u32 kMostToInlineLookups = 160;
-
 u32 base_of(u32 word) { return word >> 5 & 31; }
 
 }  // namespace
 
-GpuFrame::GpuFrame(const Plan& plan, LaneKind kind, unsigned space)
+GpuFrame::GpuFrame(const Plan& plan, LaneKind kind, unsigned space, u32 most_to_inline)
     : kind_(kind),
-      inlines_lookups_(kind.alone && plan.words <= kMostToInlineLookups),
+      inlines_lookups_(kind.alone && plan.words <= most_to_inline),
       forgets_(kind.alone && !kind.shares_memory && !inlines_lookups_),
       space_(space) {
   std::array<std::pair<u32, u32>, 32> uses;  // how many, and of which register

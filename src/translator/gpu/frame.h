@@ -5,6 +5,7 @@
 #include <array>
 
 #include "translator/frame.h"
+#include "translator/gpu/inline_words.h"
 #include "translator/gpu/lane_kind.h"
 #include "translator/plan.h"
 
@@ -12,8 +13,14 @@ namespace kvrm::translator {
 
 class GpuFrame final : public Frame {
  public:
-  // `space`: the address space of a lane's record. Tests run regions on the host, which has only one.
-  GpuFrame(const Plan& plan, LaneKind kind, unsigned space = kShared);
+  // Loops are unrolled in regions of up to so many words: in larger ones they are a small part of what runs, and the
+  // caches are small.
+  static constexpr u32 kMostToUnroll = 64;
+
+  // `space`: the address space of a lane's record. Tests run regions on the host, which has only one. Regions of more
+  // words than `most_to_inline` look up every access.
+  GpuFrame(const Plan& plan, LaneKind kind, unsigned space = kShared,
+           u32 most_to_inline = most_words_to_inline_lookups());
 
   u64 budget_per_instruction() const override { return 1; }
   u64 least_budget(u32 words) const override { return words; }
