@@ -6,21 +6,18 @@
 
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
-#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <vector>
 
 #include "base/types.h"
 #include "memory/freestanding/page.h"
 #include "translator/likely.h"
-#include "translator/passes/tlb_lookups.h"
+#include "translator/passes/l1_lookups.h"
 
 namespace kvrm::translator {
 namespace {
@@ -29,27 +26,9 @@ using llvm::BasicBlock;
 using llvm::Instruction;
 using llvm::Value;
 
-constexpr llvm::StringRef kAsked = "kvrm_l1_page";
-constexpr u32 kPage = 0, kDiffers = 1;  // fields of the result
 constexpr i64 kWord = 8, kPair = 2 * kWord;
 // Longer ranges cross a page boundary too often.
 constexpr i64 kLongest = 256;
-
-// A block that looks up an access and goes to `hit`, which uses the sum of page and address, or to `miss`.
-struct L1Lookup {
-  llvm::CallInst* call;
-  Value* differs;  // as it is compared
-  Value* page;
-  BasicBlock *hit, *miss;
-  BaseOffset at;
-  i64 size;
-  u64 forbidden;
-
-  BasicBlock* block() const { return call->getParent(); }
-  Value* pages() const { return call->getArgOperand(0); }
-  Value* address() const { return call->getArgOperand(1); }
-  i64 end() const { return at.offset + size; }
-};
 
 struct Group {
   std::vector<L1Lookup> members;  // in the order in which they run
@@ -67,50 +46,6 @@ struct Group {
   }
 };
 
-bool is_asked(const Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  return call && call->getCalledFunction() && call->getCalledFunction()->getName() == kAsked;
-}
-
-std::optional<L1Lookup> lookup_of(llvm::CallInst& call) {
-  L1Lookup lookup{&call, nullptr, nullptr, nullptr, nullptr, base_offset_of(call.getArgOperand(1)), 0, 0};
-  for (llvm::User* user : call.users()) {
-    auto* part = llvm::dyn_cast<llvm::ExtractValueInst>(user);
-    if (!part || part->getNumIndices() != 1) return {};
-    Value*& known = part->getIndices()[0] == kPage ? lookup.page : lookup.differs;
-    if (known) return {};
-    known = part;
-  }
-  if (!lookup.page || !lookup.differs || !lookup.differs->hasOneUse()) return {};
-  auto* compare = llvm::dyn_cast<llvm::ICmpInst>(lookup.differs->user_back());
-  auto* branch = llvm::dyn_cast<llvm::BranchInst>(lookup.block()->getTerminator());
-  if (!compare || !compare->isEquality() || !compare->hasOneUse() || compare->user_back() != branch) return {};
-  using namespace llvm::PatternMatch;
-  if (!match(compare->getOperand(1), m_Zero())) return {};
-  const u32 same = compare->getPredicate() == llvm::ICmpInst::ICMP_EQ ? 0 : 1;
-  lookup.hit = branch->getSuccessor(same);
-  lookup.miss = branch->getSuccessor(1 - same);
-  if (lookup.hit->getSinglePredecessor() != lookup.block() || llvm::isa<llvm::PHINode>(lookup.hit->front())) return {};
-  const auto is_elsewhere = [&](const llvm::User* user) {
-    const BasicBlock* at = llvm::cast<Instruction>(user)->getParent();
-    return llvm::isa<llvm::PHINode>(user) || at == lookup.block() || at == lookup.miss;
-  };
-  if (std::ranges::any_of(lookup.page->users(), is_elsewhere)) return {};
-  llvm::ConstantInt *size = nullptr, *forbidden = nullptr;
-  if (!match(call.getArgOperand(2), m_ConstantInt(size)) || !match(call.getArgOperand(3), m_ConstantInt(forbidden)))
-    return {};
-  lookup.size = static_cast<i64>(size->getZExtValue());
-  lookup.forbidden = forbidden->getZExtValue();
-  return lookup;
-}
-
-std::optional<L1Lookup> lookup_in_block(BasicBlock& block) {
-  for (Instruction& instruction : llvm::reverse(block)) {
-    if (is_asked(instruction)) return lookup_of(llvm::cast<llvm::CallInst>(instruction));
-  }
-  return {};
-}
-
 bool belongs(const Group& group, const L1Lookup& lookup) {
   const L1Lookup& leader = group.members.front();
   return leader.at.base == lookup.at.base && leader.pages() == lookup.pages() && lookup.size <= kPair &&
@@ -122,7 +57,7 @@ bool belongs(const Group& group, const L1Lookup& lookup) {
 void find_groups(BasicBlock& begin, std::set<const BasicBlock*>& seen, std::vector<Group>& groups) {
   std::vector<Group> found;
   for (BasicBlock* block = &begin; block;) {
-    const auto lookup = seen.insert(block).second ? lookup_in_block(*block) : std::nullopt;
+    const auto lookup = seen.insert(block).second ? l1_lookup_in(*block) : std::nullopt;
     if (!lookup) break;
     const auto home = std::ranges::find_if(found, [&](const Group& group) { return belongs(group, *lookup); });
     if (home != found.end()) {
@@ -195,7 +130,8 @@ class Sharing {
     Value* found = builder_.CreateCall(leader_.call->getCalledFunction(),
                                        {leader_.pages(), from, builder_.getInt32(static_cast<u32>(length)),
                                         builder_.getInt32(static_cast<u32>(group_.forbidden))});
-    return {builder_.CreateExtractValue(found, kPage), builder_.CreateExtractValue(found, kDiffers)};
+    return {builder_.CreateExtractValue(found, L1Lookup::kPage),
+            builder_.CreateExtractValue(found, L1Lookup::kDiffers)};
   }
 
   // Accesses of two words that start at an even or at an odd word of the range.
@@ -227,6 +163,10 @@ class Sharing {
     member.page->replaceAllUsesWith(page);
     member.differs->replaceAllUsesWith(llvm::ConstantInt::get(member.differs->getType(), 0));
     for (Value* part : {member.page, member.differs}) llvm::cast<Instruction>(part)->eraseFromParent();
+    if (member.call == leader_.call) return;
+    llvm::BasicBlock* const block = member.block();
+    member.miss->removePredecessor(block, /*KeepOneInputPHIs=*/true);
+    llvm::ReplaceInstWithInst(block->getTerminator(), llvm::BranchInst::Create(member.hit));
   }
 
   const Group& group_;
@@ -235,29 +175,16 @@ class Sharing {
   Value *here_ = nullptr, *there_ = nullptr;
 };
 
-void put_in_place(llvm::Function& function) {
-  std::vector<llvm::CallInst*> calls;
-  for (Instruction& instruction : llvm::instructions(function)) {
-    if (is_asked(instruction)) calls.push_back(llvm::cast<llvm::CallInst>(&instruction));
-  }
-  for (llvm::CallInst* call : calls) {
-    if (llvm::RecursivelyDeleteTriviallyDeadInstructions(call)) continue;
-    if (llvm::Error failed = call->getCalledFunction()->materialize()) llvm::consumeError(std::move(failed));
-    llvm::InlineFunctionInfo info;
-    (void)llvm::InlineFunction(*call, info);
-  }
-}
-
 }  // namespace
 
 void share_l1_lookups(llvm::Function& function) {
-  if (!function.getParent()->getFunction(kAsked)) return;  // rows with another memory
+  if (!makes_l1_lookups(function)) return;  // rows with another memory
   std::set<const BasicBlock*> seen;
   std::vector<Group> groups;
   for (BasicBlock* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&function))
     find_groups(*block, seen, groups);
   for (const Group& group : groups) Sharing(group).run();
-  put_in_place(function);
+  if (!groups.empty()) llvm::removeUnreachableBlocks(function);  // exits of lookups that are gone
 }
 
 }  // namespace kvrm::translator

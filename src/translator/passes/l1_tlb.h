@@ -5,7 +5,7 @@
 
 namespace kvrm::translator {
 
-// For regions in which every access calls kvrm_l1_page (lane_links.h). Inlines the calls that are left.
+// For regions in which every access calls kvrm_l1_page (lane_links.h).
 void share_l1_lookups(llvm::Function& function);
 
 }  // namespace kvrm::translator

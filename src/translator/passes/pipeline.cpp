@@ -16,6 +16,7 @@
 
 #include "translator/passes/conditions.h"
 #include "translator/passes/exit_values.h"
+#include "translator/passes/l1_lookups.h"
 #include "translator/passes/l1_tlb.h"
 #include "translator/passes/lazy_flags.h"
 #include "translator/passes/page_groups.h"
@@ -103,6 +104,7 @@ void optimize(llvm::Function& function, llvm::TargetMachine& target, bool privat
   passes.addPass(llvm::SinkingPass());  // moves what only one exit needs into it
   passes.addPass(Pass<compute_in_exits>());  // and what several exits need into each
   passes.addPass(Pass<share_l1_lookups>());
+  passes.addPass(Pass<inline_l1_lookups>());
   passes.addPass(llvm::LowerConstantIntrinsicsPass());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());
