@@ -27,7 +27,7 @@ struct LaneRegionCompiler::Parts {
   u32 made = 0;
 };
 
-LaneRegionCompiler::LaneRegionCompiler() : parts_(std::make_unique<Parts>()) {
+LaneRegionCompiler::LaneRegionCompiler(LaneRegionCounts* counts) : counts_(counts), parts_(std::make_unique<Parts>()) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   const llvm::ExitOnError check("lane regions: ");
@@ -47,16 +47,38 @@ LaneRegionCompiler::LaneRegionCompiler() : parts_(std::make_unique<Parts>()) {
 }
 LaneRegionCompiler::~LaneRegionCompiler() = default;
 
-u64 LaneRegionCompiler::compile(const translator::Plan& given, translator::LaneKind kind) {
+void LaneRegionCompiler::add_counters(llvm::Function& region) const {
+  for (llvm::BasicBlock& block : region) {
+    LaneRegionCounts of_block;
+    for (const llvm::Instruction& instruction : block) {
+      const auto* branch = llvm::dyn_cast<llvm::BranchInst>(&instruction);
+      of_block.instructions += !llvm::isa<llvm::PHINode>(instruction) && !(branch && branch->isUnconditional());
+      of_block.branches += llvm::isa<llvm::SwitchInst>(instruction) || (branch && branch->isConditional());
+      of_block.loads += llvm::isa<llvm::LoadInst>(instruction);
+      of_block.stores += llvm::isa<llvm::StoreInst>(instruction);
+    }
+    llvm::IRBuilder<> builder(block.getTerminator());
+    for (u64 LaneRegionCounts::* count : {&LaneRegionCounts::instructions, &LaneRegionCounts::branches,
+                                          &LaneRegionCounts::loads, &LaneRegionCounts::stores}) {
+      llvm::Value* at =
+          builder.CreateIntToPtr(builder.getInt64(reinterpret_cast<u64>(&(counts_->*count))), builder.getPtrTy());
+      llvm::Value* before = builder.CreateLoad(builder.getInt64Ty(), at);
+      builder.CreateStore(builder.CreateAdd(before, builder.getInt64(of_block.*count)), at);
+    }
+  }
+}
+
+u64 LaneRegionCompiler::compile(const translator::Plan& given, translator::LaneKind kind, u32 most_to_inline) {
   const llvm::ExitOnError check("lane regions: ");
   translator::Plan plan = given;
-  translator::unroll_loops(plan, {});
+  if (!counts_ || plan.words <= translator::GpuFrame::kMostToUnroll) translator::unroll_loops(plan, {});
   const std::string name = "region" + std::to_string(parts_->made++);
-  translator::GpuFrame frame(plan, kind, 0);
+  translator::GpuFrame frame(plan, kind, 0, most_to_inline);
   llvm::Function* region = translator::stitch(*parts_->library, frame, plan, name);
   if (!region) return 0;
   translator::optimize(*region, *parts_->target);
   translator::GpuFrame::finish(*region);
+  if (counts_) add_counters(*region);
   auto module = translator::extract(*parts_->library, region);
   if (!translator::define_called(*module, parts_->bitcode->getBuffer())) return 0;
   // C++ returns a pair of numbers in one register.

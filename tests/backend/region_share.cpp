@@ -1,7 +1,8 @@
 // How much of a program lanes run in regions as a GPU would have them, and why they leave: on simulated warps, with
 // everything but the back end as it is there.
 //
-//   region_share PROGRAM [--warp-shift N] [--watch N] [--rounds N] [--run N] [--slice N] [--input TEXT] [-- ARGS...]
+//   region_share PROGRAM [--warp-shift N] [--watch N] [--rounds N] [--run N] [--slice N] [--count] [--input TEXT]
+//       [-- ARGS...]
 //   region_share PROGRAM --inputs FILE     as many warps as the file has lines, each with a line for its input
 #include <gtest/gtest.h>
 
@@ -23,7 +24,7 @@ struct Arguments {
   std::string program, input, inputs, ptx;
   std::vector<std::string> args;
   u32 shift = 0, rounds = 8, watched_slice = 61, slice = 65536;
-  bool verbose = false;
+  bool verbose = false, counts = false;
   u64 watch = 500'000, run = 20'000'000;
 };
 
@@ -45,6 +46,12 @@ void print(const SimulatedDevice& device, u64 retired) {
               retired, device.lane_count(), 100.0 * double(inside) / double(retired),
               double(inside) / double(calls ? calls : 1), 1000.0 * double(calls) / double(retired),
               1000.0 * double(retired - inside) / double(retired));
+}
+
+void print(const LaneRegionCounts& counts, u64 retired) {
+  const auto each = [&](u64 count) { return double(count) / double(retired ? retired : 1); };
+  std::printf("for an instruction in regions: %.2f of LLVM's, %.3f conditional branches, %.3f loads, %.3f stores\n",
+              each(counts.instructions), each(counts.branches), each(counts.loads), each(counts.stores));
 }
 
 // The words with the most samples of each kind: slice ends, region exits, and fallbacks of regions.
@@ -117,7 +124,8 @@ int work(const Arguments& a) {
 
   translator::GpuChoice choice({});
   const translator::SharedCode seen{code.start, code.words, u32(code.offset / 4)};
-  LaneRegionCompiler compiler;
+  LaneRegionCounts counts;
+  LaneRegionCompiler compiler(a.counts ? &counts : nullptr);
   std::map<std::string, u64> made;
   for (u32 round = 0; round < a.rounds; ++round) {
     go(a.watch << round, round == 0 ? a.watched_slice : 4093);
@@ -141,7 +149,9 @@ int work(const Arguments& a) {
     if (!gpu) return std::fprintf(stderr, "%s\n", error.c_str()), 1;
     std::ofstream(a.ptx) << gpu->compile(choice.regions(), {.alone = a.shift == 0}).ptx;
   }
+  counts = {};
   print(device, go(a.run, a.slice));
+  if (a.counts) print(counts, device.retired_in_regions());
   if (a.verbose) print_samples(code, device.samples());
   return 0;
 }
@@ -163,6 +173,7 @@ int main(int argc, char** argv) {
   app.add_option("--run", a.run, "instructions that are counted")->capture_default_str();
   app.add_option("--watched-slice", a.watched_slice, "instructions of a time slice while the kernel samples");
   app.add_flag("--samples", a.verbose, "show where lanes were found");
+  app.add_flag("--count", a.counts, "count what the regions' code does");
   app.add_option("--slice", a.slice, "instructions of a time slice")->capture_default_str();
   app.add_option("--ptx", a.ptx, "write what a GPU would be given to this file");
   CLI11_PARSE(app, argc, argv);
