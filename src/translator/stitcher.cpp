@@ -314,7 +314,8 @@ std::unique_ptr<llvm::Module> extract(Library& library, llvm::Function* function
           if (llvm::Error failed = table->materialize()) llvm::consumeError(std::move(failed));
           auto* there =
               new llvm::GlobalVariable(*module, table->getValueType(), table->isConstant(),
-                                       llvm::GlobalValue::PrivateLinkage, table->getInitializer(), table->getName());
+                                       llvm::GlobalValue::PrivateLinkage, table->getInitializer(), table->getName(),
+                                       nullptr, llvm::GlobalValue::NotThreadLocal, table->getAddressSpace());
           there->setAlignment(table->getAlign());
           map[global] = there;
         }

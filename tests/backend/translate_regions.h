@@ -17,7 +17,8 @@ namespace kvrm::backend::test {
 inline std::vector<SimulatedRegion> translate(const cuda::StartSet::SharedCode& code, translator::LaneKind kind,
                                               const std::set<u64>& entries,
                                               const std::function<translator::PlanLimits()>& limits,
-                                              bool default_fp_mode) {
+                                              bool default_fp_mode,
+                                              u32 most_to_inline = translator::most_words_to_inline_lookups()) {
   static LaneRegionCompiler compiler;
   translator::CodeView view;
   view.word = [&](u64 address) -> std::optional<u32> {
@@ -37,7 +38,7 @@ inline std::vector<SimulatedRegion> translate(const cuda::StartSet::SharedCode& 
       left.pop_back();
     }
     const translator::Plan plan = translator::make_plan(together, view, these);
-    const u64 made = plan.blocks.empty() ? 0 : compiler.compile(plan, kind);
+    const u64 made = plan.blocks.empty() ? 0 : compiler.compile(plan, kind, most_to_inline);
     for (u32 i = 0; made != 0 && i < together.size(); ++i)
       regions.push_back({together[i], {}, made, plan.from(), plan.until(), i});
   }

@@ -458,6 +458,21 @@ TEST(RegionChoice, ALongBlockIsResumedAsItWasCut) {
   EXPECT_EQ(second.region(0).name, first.region(0).name);
 }
 
+// A region is left at the first access of a segment, so the next ones of its block may be those that missed.
+TEST(RegionChoice, AccessesBehindOneThatMissesReadTheL2TlbToo) {
+  const Words words{movz(1, 9), 0xf9400003,        kNop,     0xf9400403, 0xf9400803, 0xf9400c03,
+                    0xf9401003, subs_imm(1, 1, 1), b_ne(-7), 0xf9400003, hlt(0)};
+  Choosing choosing(words);
+  choosing.sampled(2);
+  ASSERT_TRUE(choosing.choose());
+  choosing.sampled(2).missed(3, 5000);
+  ASSERT_TRUE(choosing.choose());
+  EXPECT_EQ(choosing.region(0).plan.blocks[0].l2_lookups, (Indexes{2, 3, 4, 5}));
+  choosing.sampled(2).missed(1, 5000);
+  ASSERT_TRUE(choosing.choose());  // one more
+  EXPECT_EQ(choosing.region(0).plan.blocks[0].l2_lookups, (Indexes{0, 2, 3, 4, 5}));
+}
+
 // Accesses that often miss the L1 TLB read the L2 TLB after the region is compiled again.
 TEST(RegionChoice, AccessesThatMissOftenReadTheL2Tlb) {
   const Words words{movz(1, 9), 0xf9400003, add_imm(0, 0, 1), subs_imm(1, 1, 1), b_ne(-3), hlt(0)};

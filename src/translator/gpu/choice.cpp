@@ -18,6 +18,7 @@ constexpr u32 kMostEntryPoints = 24;  // of a region
 constexpr u32 kFewestWords = 8;  // of a region at a side exit: a call costs as much as a few instructions
 constexpr u32 kLargeShare = 100;  // a side exit is hot with one in so many samples
 constexpr u32 kGoodPart = 4, kAnyPart = 1024;  // one in so many words
+constexpr u32 kMostMissed = 4;  // accesses of which one may have missed
 constexpr u32 kLookAhead = 32;  // words of a block: a sample among them shows that it runs
 
 PlanLimits part(const GpuLimits& limits, u32 of) {
@@ -176,18 +177,25 @@ void GpuChoice::add_entry(const SharedCode& code, u32 index, u64 pc, u32 region)
   entries_.push_back({pc, index, word, 0, 0, region, entry_point, 0});
 }
 
-// An access that often leaves its region because it misses the L1 TLB is worth a call that reads the L2 TLB.
+// An access that often leaves its region because it misses the L1 TLB is worth a call that reads the L2 TLB. A region
+// is left at the first access of a segment (passes/segments.h), so the ones that follow it may have missed as well.
 void GpuChoice::mark_l2_lookups(std::span<const SharedCode> codes, std::span<const u32> missed, u64 least) {
   std::map<u32, u32> again;  // regions, and the index of their code
+  const auto is_access = [](u32 word) { return isa::facts(isa::decode(word)).routing == isa::Class::kLoadStore; };
   for (u32 index = 0; index < codes.size(); ++index) {
     const SharedCode& code = codes[index];
     for (u32 i = 0; i < code.words.size() && code.first_word + i < missed.size(); ++i) {
       const u32 count = missed[code.first_word + i];
-      if (count < least || count == 0) continue;
-      if (isa::facts(isa::decode(code.words[i])).routing != isa::Class::kLoadStore) continue;
-      const Site site{index, code.start + i * kWordBytes};
-      const auto held = covered_.find(site);
-      if (l2_sites_.insert(site).second && held != covered_.end()) again[held->second.region] = index;
+      if (count < least || count == 0 || !is_access(code.words[i])) continue;
+      for (u32 at = i, accesses = 0; at < code.words.size() && accesses < kMostMissed; ++at) {
+        if (is_access(code.words[at])) {
+          ++accesses;
+          const Site site{index, code.start + at * kWordBytes};
+          const auto held = covered_.find(site);
+          if (l2_sites_.insert(site).second && held != covered_.end()) again[held->second.region] = index;
+        }
+        if (isa::facts(isa::decode(code.words[at])).flow != isa::Flow::kNext) break;
+      }
     }
   }
   for (const auto& [region, index] : again) {

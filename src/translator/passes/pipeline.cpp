@@ -20,6 +20,7 @@
 #include "translator/passes/l1_tlb.h"
 #include "translator/passes/lazy_flags.h"
 #include "translator/passes/page_groups.h"
+#include "translator/passes/segments.h"
 #include "translator/passes/window_accesses.h"
 #include "translator/stitcher.h"
 
@@ -104,6 +105,7 @@ void optimize(llvm::Function& function, llvm::TargetMachine& target, bool privat
   passes.addPass(llvm::SinkingPass());  // moves what only one exit needs into it
   passes.addPass(Pass<compute_in_exits>());  // and what several exits need into each
   passes.addPass(Pass<share_l1_lookups>());
+  passes.addPass(Pass<make_segments>());  // accesses without a branch each
   passes.addPass(Pass<inline_l1_lookups>());
   passes.addPass(llvm::LowerConstantIntrinsicsPass());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
