@@ -47,8 +47,12 @@ static_assert(sizeof(Entry) == 16);
 
 inline constexpr u32 kWordsPerPage = 1024;
 inline constexpr i64 kBudgetPerInstruction = sizeof(Entry);
-// Between two checks of the budget at most one page of sequential code runs.
-inline constexpr i64 kCheckInterval = (kWordsPerPage + 1) * kBudgetPerInstruction;
+// Between two checks of the budget at most one page of sequential code runs, or a region and then such a page. All
+// tiers check for the same amount, regions up to the usual size included. Otherwise bursts would mostly end before
+// regions, and traces, which begin where bursts end, would see more of regions than there is.
+inline constexpr i64 kStraightLine = (kWordsPerPage + 1) * kBudgetPerInstruction;
+inline constexpr i64 kUsualRegion = 256 * kBudgetPerInstruction;
+inline constexpr i64 kCheckInterval = kStraightLine + kUsualRegion;
 
 struct DecodedPage {
   Entry entries[kWordsPerPage + 1];  // the last one continues in the following page

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/cpu.h"
@@ -31,7 +32,9 @@ u64 HostFrame::budget_per_instruction() const { return interpreter::kBudgetPerIn
 
 // The handler after an exit may run a page of straight-line code before it checks the budget.
 u64 HostFrame::least_budget(u32 words) const {
-  return words * budget_per_instruction() + static_cast<u64>(interpreter::kCheckInterval);
+  static_assert(PlanLimits{}.words * interpreter::kBudgetPerInstruction == interpreter::kUsualRegion);
+  const u64 region = std::max(words * budget_per_instruction(), static_cast<u64>(interpreter::kUsualRegion));
+  return region + static_cast<u64>(interpreter::kStraightLine);
 }
 
 llvm::FunctionType* HostFrame::handler_type(llvm::IRBuilder<>& builder) const {
