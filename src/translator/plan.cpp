@@ -202,16 +202,43 @@ class Planner {
     }
   }
 
+  // Too deep: the outermost caller is forgotten.
+  void push_return(std::vector<u64>& returns, u64 next) const {
+    if (limits_.calls != 0) returns.push_back(next);
+    if (returns.size() > limits_.calls) returns.erase(returns.begin());
+  }
+
+  // Those that the plan holds become edges. The others leave as targets do that were never seen: one exit for all.
+  void add_seen_targets(u32 number, u64 address, isa::Flow flow, const std::vector<u64>& returns) {
+    const std::vector<u64> seen = code_.targets(address);
+    const auto is_here = [&](u64 target) {
+      return numbers_.contains({target, returns}) || code_.follow({address, target, flow});
+    };
+    // Where most leave, the compares would cost more than they save.
+    if (2 * std::ranges::count_if(seen, is_here) < std::ranges::ssize(seen)) return;
+    for (const u64 target : seen) {
+      const std::vector<PlanBlock::Edge>& edges = plan_.blocks[number].edges;
+      if (std::ranges::find(edges, target, &PlanBlock::Edge::target) != edges.end()) continue;
+      const auto block = block_at({target, returns}, address, flow);
+      if (block) plan_.blocks[number].edges.push_back({target, block});
+    }
+  }
+
   void branch(u32 number, isa::Row row, u32 word, u64 address, std::vector<u64> returns) {
     const u64 next = address + kWordBytes;
     const isa::Flow flow = isa::facts(row).flow;
     const auto offset = branch_offset(row, word);
     if (!offset) {
       plan_.blocks[number].has_indirect_branch = true;
-      if (flow == isa::Flow::kReturn && !returns.empty()) {
+      if (flow == isa::Flow::kReturn) {
+        // Without a known call the code after a return would be its callers': a copy for each function they call.
+        if (returns.empty()) return;
         const u64 target = returns.back();
         returns.pop_back();
         add_edge(number, address, flow, target, std::move(returns));
+      } else if (!limits_.once) {
+        if (flow == isa::Flow::kCall) push_return(returns, next);
+        add_seen_targets(number, address, flow, returns);
       }
       return;
     }
@@ -229,9 +256,7 @@ class Planner {
           if (function) calls_.push_back({last_part(number), *function, back});
           return;
         }
-        // Too deep: the outermost caller is forgotten.
-        if (limits_.calls != 0) returns.push_back(next);
-        if (returns.size() > limits_.calls) returns.erase(returns.begin());
+        push_return(returns, next);
         add_edge(number, address, flow, target, std::move(returns));
         return;
       default: add_edge(number, address, flow, target, std::move(returns)); return;

@@ -63,6 +63,10 @@ struct CodeView {
   std::function<std::optional<u32>(u64 address)> word;
   // Whether it is worth following: code that hardly ever runs is left out.
   std::function<bool(const Transition& transition)> follow;
+  // Where the indirect branch or call at this address was seen to go, the most frequent first. The plan follows them as
+  // it follows direct branches; whatever else the register holds leaves the region. Not asked for returns, and not by
+  // plans with PlanLimits::once.
+  std::function<std::vector<u64>(u64 address)> targets = [](u64) { return std::vector<u64>(); };
   // The row of a word, as the router says.
   std::function<isa::Row(u32 word, u64 address)> row = [](u32 word, u64) { return isa::decode(word); };
   // A region ends at a barrier: another lane may have written other code after it.

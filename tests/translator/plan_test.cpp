@@ -196,6 +196,63 @@ TEST(PlanOfARegion, CodeThatNeverRanIsLeftOut) {
   EXPECT_FALSE(plan.blocks[0].edges[1].block);
 }
 
+constexpr u32 br(u32 rn) { return 0xd61f0000 | rn << 5; }
+constexpr u32 blr(u32 rn) { return 0xd63f0000 | rn << 5; }
+
+// Of a view in which the word with this index goes to those.
+Plan plan_with_targets(
+    const Words& words, u32 from, const std::vector<u32>& to, const PlanLimits& limits = {},
+    std::function<bool(u64)> follow = [](u64) { return true; }) {
+  CodeView view = view_of(words);
+  view.follow = [&](const Transition& transition) { return follow(transition.to); };
+  view.targets = [&](u64 address) {
+    std::vector<u64> found;
+    for (const u32 index : to) {
+      if (address == kCode + from * 4) found.push_back(kCode + index * 4);
+    }
+    return found;
+  };
+  return make_plan(kCode, view, limits);
+}
+
+TEST(SeenTargets, OfASwitchAreBlocksOfTheLoop) {
+  // 0: nop; 1: br x16; 2: nop; 3: b 0; 4: nop; 5: b 0; 6: hlt
+  const Words words{kNop, br(16), kNop, b(-3), kNop, b(-5), hlt(0)};
+  const Plan plan = plan_with_targets(words, 1, {4, 2, 4, 6});
+  EXPECT_EQ(plan.words, 6u);
+  const PlanBlock& dispatch = block_at(plan, 0);
+  EXPECT_TRUE(dispatch.has_indirect_branch);
+  EXPECT_TRUE(dispatch.is_loop_header);
+  ASSERT_EQ(dispatch.edges.size(), 2u) << "each once, and none to what the interpreter runs";
+  EXPECT_EQ(dispatch.edges[0].target, kCode + 16) << "the most frequent first";
+  EXPECT_EQ(targets(block_at(plan, 2)), std::set<u64>{0});
+  EXPECT_EQ(plan_with_targets(words, 1, {}).words, 2u);
+}
+
+TEST(SeenTargets, StayWithinTheLimits) {
+  const Words words{kNop, br(16), kNop, b(-3), kNop, b(-5), kNop, b(-7)};
+  EXPECT_EQ(block_at(plan_with_targets(words, 1, {2, 4, 6}, {.blocks = 3}), 0).edges.size(), 2u);
+  EXPECT_TRUE(block_at(plan_with_targets(words, 1, {2, 4, 6}, {.words = 2}), 0).edges.empty());
+  const Plan plan = plan_with_targets(words, 1, {2, 4, 6}, {}, [](u64 to) { return to != kCode + 16; });
+  EXPECT_EQ(targets(block_at(plan, 0)), (std::set<u64>{2, 6})) << "what does not pay leaves";
+  EXPECT_EQ(plan_with_targets(words, 1, {2, 4, 6}, {}, [](u64 to) { return to == kCode + 8; }).words, 2u)
+      << "where most leave, all do";
+  EXPECT_EQ(plan_with_targets(words, 1, {2, 4, 6}, {.once = true}).words, 2u);
+}
+
+TEST(SeenTargets, OfACallReturnBehindIt) {
+  // 0: blr x9; 1: add; 2: hlt; 3: b 4; 4: ret
+  const Words words{blr(9), add_imm(0, 0, 1), hlt(0), b(1), kRet};
+  const Plan plan = plan_with_targets(words, 0, {3});
+  EXPECT_EQ(targets(block_at(plan, 0)), std::set<u64>{3});
+  EXPECT_EQ(targets(block_at(plan, 4)), std::set<u64>{1});
+  EXPECT_EQ(plan.words, 4u);
+}
+
+TEST(SeenTargets, OfAReturnAreNotFollowed) {
+  EXPECT_EQ(plan_with_targets({kNop, kRet, kNop, b(-3)}, 1, {2}).words, 2u);
+}
+
 TEST(PlanOfARegion, EveryLoopHasAHeader) {
   // A loop inside a loop.
   const Plan plan = plan_of({kNop, subs_imm(1, 1, 1), b_ne(-1), subs_imm(2, 2, 1), b_ne(-4), hlt(0)});

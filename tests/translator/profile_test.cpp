@@ -93,6 +93,28 @@ TEST(Profile, ARegionPaysForItsWordsOnce) {
   EXPECT_EQ(entries(profile).size(), 3u) << "other code stands there now";
 }
 
+TEST(Profile, ABranchsTargetsComeByFrequency) {
+  Profile profile;
+  for (u64 i = 0; i < 12; ++i) profile.add(Steps{{0x1000, 0x2000 + i * 16, Flow::kIndirect}}, i / 2 + 10);
+  profile.add(Steps{{0x1000, 0x3000, Flow::kIndirect}}, 100);
+  profile.add(Steps{{0x1000, 0x4000, Flow::kIndirect}, {0x1004, 0x5000, Flow::kIndirect}}, 1);
+  const std::vector<u64> expected{0x3000, 0x20a0, 0x20b0, 0x2080, 0x2090, 0x2060, 0x2070, 0x2040};
+  EXPECT_EQ(profile.targets_of(0x1000), expected);
+  EXPECT_EQ(profile.targets_of(0x1004), std::vector<u64>{0x5000});
+  EXPECT_TRUE(profile.targets_of(0x1008).empty());
+  profile.add(Steps{{0x1100, 0x1104, Flow::kIndirect}, {0x1200, 0x1204, Flow::kConditional}}, 1);
+  EXPECT_EQ(profile.targets_of(0x1100), std::vector<u64>{0x1104}) << "the first case of a switch";
+  EXPECT_TRUE(profile.targets_of(0x1200).empty()) << "not taken";
+  profile.add(Steps{{0x1000, 0x3000, Flow::kIndirect}}, 10000);
+  EXPECT_EQ(profile.targets_of(0x1000), std::vector<u64>{0x3000}) << "the others are rare";
+  cache::Writer writer;
+  profile.write(writer);
+  Profile again;
+  cache::Reader reader(writer.bytes());
+  ASSERT_TRUE(again.read(reader));
+  EXPECT_EQ(again.targets_of(0x1000), std::vector<u64>{0x3000});
+}
+
 TEST(Profile, SurvivesTheDisk) {
   Profile profile;
   profile.add(kLoop, 100);

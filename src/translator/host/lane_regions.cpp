@@ -108,7 +108,7 @@ void LaneRegions::release(Installed& installed) {
   released_.push_back(std::move(installed.region));
 }
 
-Plan LaneRegions::plan_at(u64 pc, const Follow& follow, u32 most_words) {
+Plan LaneRegions::plan_at(u64 pc, const Follow& follow, const Profile* profile, u32 most_words) {
   u64 last_address = 1;
   const u8* last_page = nullptr;
   CodeView view;
@@ -122,6 +122,7 @@ Plan LaneRegions::plan_at(u64 pc, const Follow& follow, u32 most_words) {
     return word_at(last_page, address);
   };
   view.follow = follow;
+  if (profile) view.targets = [profile](u64 address) { return profile->targets_of(address); };
   view.row = [&](u32 word, u64 address) { return engine_.router().row(word, address); };
   view.default_fp_mode = default_fp_mode_;
   view.barriers_end = mmu_.is_shared();
@@ -157,7 +158,7 @@ Entry LaneRegions::entry_for(u64 pc, const u8* page, Entry* slot, const Entry& p
   RegionPointer region = !everything || default_fp_mode_ ? translator_->find(pc, matches(true)) : nullptr;
   if (!region) region = translator_->find(pc, matches(false));
   if (!region && everything && has_regions()) {
-    const Plan plan = plan_at(pc, [](const Transition&) { return true; }, kAllWords);
+    const Plan plan = plan_at(pc, [](const Transition&) { return true; }, nullptr, kAllWords);
     if (!plan.blocks.empty()) region = translator_->translate(plan, *program_);
   }
   const interpreter::Handler quick = quick_.handler_for(pc, page);
@@ -222,7 +223,12 @@ interpreter::Handler LaneRegions::in_other_fp_mode(Entry* slot, u64 pc) {
     put(region);
   } else {
     const auto same_code = [&](const Transition& transition) { return before->source.holds(transition.to); };
-    translate(plan_at(pc, same_code, kAllWords), kMostFpModeMisses);
+    Plan plan;
+    {
+      const std::lock_guard lock(shared_->mutex);
+      plan = plan_at(pc, same_code, &shared_->profile, kAllWords);
+    }
+    translate(std::move(plan), kMostFpModeMisses);
   }
   return plain;
 }
@@ -283,8 +289,9 @@ void LaneRegions::stepped(u64 from, u64 to) {
   if (sampler_.inside()) {
     sampler_.step_in_region();
   } else {
-    const bool is_taken = to != from + 4;
-    sampler_.step({from, to, is_taken ? flow_at(from) : isa::Flow::kNext, leaves, is_taken && installed_.contains(to)});
+    TraceStep step{from, to, flow_at(from), leaves};
+    step.enters_region = step.is_taken() && installed_.contains(to);
+    sampler_.step(step);
   }
 }
 
@@ -326,7 +333,7 @@ RegionPointer LaneRegions::find_region(u64 entry_pc) {
 void LaneRegions::link_stored() {
   bool linked = false;
   for (const TraceStep& step : sampler_.last_trace()) {
-    if ((step.to == step.from + 4 && !step.leaves_region) || step.enters_region) continue;
+    if ((!step.is_taken() && !step.leaves_region) || step.enters_region) continue;
     const u64 entry_pc = step.leaves_region ? step.from : step.to;
     if (installed_.contains(entry_pc)) continue;
     const RegionPointer region = find_region(entry_pc);
@@ -364,7 +371,7 @@ std::vector<LaneRegions::Chosen> LaneRegions::choose() {
     if (candidate.settled && installed_.contains(candidate.pc)) continue;
     const double affordable = settings.threshold ? kAllWords : left / word;
     const double most = std::clamp<double>(affordable, kGoodWords, kAllWords);
-    Plan plan = plan_at(candidate.pc, follow, static_cast<u32>(most));
+    Plan plan = plan_at(candidate.pc, follow, &profile, static_cast<u32>(most));
     const double cost = plan.words * word;
     const double gain = static_cast<double>(profile.unpaid(plan)) * instruction;
     if (!settings.threshold && gain < cost) {

@@ -71,7 +71,8 @@ class LaneRegions final : public interpreter::Regions {
   void begin_program(u64 pc, const u8* page);
   void follow_window(u64 retired);
   using Follow = std::function<bool(const Transition&)>;
-  Plan plan_at(u64 pc, const Follow& follow, u32 most_words);
+  // `profile`: where indirect branches went; null: unknown.
+  Plan plan_at(u64 pc, const Follow& follow, const Profile* profile, u32 most_words);
   Follow follow_what_pays(const Profile& profile) const;
   RegionPointer find_region(u64 entry_pc);
   const u8* page_at(u64 address);

@@ -7,7 +7,6 @@
 namespace kvrm::translator {
 namespace {
 
-constexpr u64 kWordBytes = 4;
 // Limits of one program on disk. The most frequent are stored.
 constexpr std::size_t kMostKept = std::size_t{1} << 16;
 
@@ -31,6 +30,9 @@ void trim(Map& map, Count count) {
     return here < least || (here == least && --room < 0);
   });
 }
+
+// A target that a branch takes less often than once in so many times is not worth a compare.
+constexpr u64 kLeastTargetShare = 32;
 
 bool begins_region(const TraceStep& step) {
   switch (step.flow) {
@@ -57,9 +59,8 @@ void Profile::add(std::span<const TraceStep> steps, u64 weight) {
   for (const TraceStep& step : steps) {
     words_[step.from].seen += weight;
     if (step.leaves_region) arrive(step.from, weight, true);
-    const bool is_taken = step.to != step.from + kWordBytes;
-    if (is_taken) taken_[{step.from, step.to}] += weight;
-    if (is_taken && !step.enters_region) arrive(step.to, weight, begins_region(step));
+    if (step.is_taken()) taken_[{step.from, step.to}] += weight;
+    if (step.is_taken() && !step.enters_region) arrive(step.to, weight, begins_region(step));
   }
   trim(words_, [](const Word& word) { return word.seen; });
   trim(taken_, [](u64 count) { return count; });
@@ -123,6 +124,26 @@ double Profile::share_of_arrivals(u64 from, u64 to) const {
   const auto edge = taken_.find({from, to});
   if (target == targets_.end() || edge == taken_.end()) return 0;
   return static_cast<double>(edge->second) / static_cast<double>(target->second.arrivals);
+}
+
+std::vector<u64> Profile::targets_of(u64 from) const {
+  struct Seen {
+    u64 to, count;
+  };
+  std::vector<Seen> seen;
+  u64 all = 0;
+  for (auto at = taken_.lower_bound({from, 0}); at != taken_.end() && at->first.first == from; ++at) {
+    seen.push_back({at->first.second, at->second});
+    all += at->second;
+  }
+  std::erase_if(seen, [&](const Seen& one) { return one.count < all / kLeastTargetShare; });
+  std::ranges::sort(seen,
+                    [](const Seen& a, const Seen& b) { return a.count != b.count ? a.count > b.count : a.to < b.to; });
+  std::vector<u64> targets;
+  for (const Seen& one : seen) {
+    if (targets.size() < kMostTargets) targets.push_back(one.to);
+  }
+  return targets;
 }
 
 void Profile::end_run(double run_seconds, double compile_seconds) {

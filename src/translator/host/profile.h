@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +22,9 @@ struct TraceStep {
   isa::Flow flow = isa::Flow::kNext;
   bool leaves_region = false;  // control came to `from` out of a region
   bool enters_region = false;  // a region starts at `to`
+
+  // A switch may go to the code right behind it.
+  bool is_taken() const { return to != from + 4 || flow == isa::Flow::kIndirect; }
 };
 
 // Not safe for several threads.
@@ -52,6 +56,11 @@ class Profile {
   // Of the calls and branches to `to`, the share that came from `from`.
   double share_of_arrivals(u64 from, u64 to) const;
 
+  // Where the branch at `from` was seen to go, the most frequent first: at most kMostTargets, and none that it hardly
+  // ever takes.
+  static constexpr std::size_t kMostTargets = 8;
+  std::vector<u64> targets_of(u64 from) const;
+
   // Earlier runs of the program.
   struct Past {
     u64 runs = 0;
@@ -78,13 +87,8 @@ class Profile {
     bool is_entry = false;  // a region may start here: not only forward branches lead to it
   };
   void arrive(u64 pc, u64 weight, bool is_entry);
-  struct EdgeHash {
-    std::size_t operator()(const std::pair<u64, u64>& edge) const {
-      return edge.first * 0x9e3779b97f4a7c15 ^ edge.second * 0xc2b2ae3d27d4eb4f;
-    }
-  };
   std::unordered_map<u64, Word> words_;
-  std::unordered_map<std::pair<u64, u64>, u64, EdgeHash> taken_;
+  std::map<std::pair<u64, u64>, u64> taken_;  // in order, so that a branch's targets are neighbors
   std::unordered_map<u64, Target> targets_;
   std::vector<u64> reached_;  // targets reached since the last candidates()
   Past past_;
