@@ -207,14 +207,18 @@ TEST(Kernel, TranslatedAccessesAcrossWordsAreExact) {
     machine.cpu.pc = kProgram;
     return machine;
   };
-  const MakeRegions regions = [](Random&, const cuda::StartSet::SharedCode& code, bool alone) {
-    return translate(
-        code, {.alone = alone}, {0, 9, 10, 11, 12, 13, 14, 15}, [] { return translator::PlanLimits{}; }, false);
-  };
+  constexpr u32 kLarge = 1000;
   for (const u32 shift : {0u, 2u, 5u}) {
-    retired_in_regions = 0;
-    compare({.group_shift = shift, .groups = 2}, {}, build, 100000, 7 + shift, regions);
-    EXPECT_GT(retired_in_regions, (u64{2} << shift) * 400) << shift;
+    for (const bool remembers : {true, false}) {
+      const MakeRegions regions = [&](Random&, const cuda::StartSet::SharedCode& code, bool alone) {
+        return translate(
+            code, {.alone = alone}, {0, 9, 10, 11, 12, 13, 14, 15}, [] { return translator::PlanLimits{}; }, false,
+            remembers ? kLarge : 0, !remembers);
+      };
+      retired_in_regions = 0;
+      compare({.group_shift = shift, .groups = 2}, {}, build, 100000, 7 + shift, regions);
+      EXPECT_GT(retired_in_regions, (u64{2} << shift) * 400) << shift;
+    }
   }
 }
 

@@ -214,13 +214,20 @@ class AcrossWords {
     const u8* const here = bytes_[lane].data() + kPageSize + offset;
     ASSERT_EQ(std::memcmp(&value, here, sizeof(T)), 0) << sizeof(T) << " bytes from " << offset;
   }
-  void store_halves(u64 offset) {
-    if (offset % 4 != 0 || offset + 8 > kPageSize) return;
+  void load(u64 offset, u32 size) {
+    if (offset + size > kPageSize) return;
+    const u32 lane = next_lane();
+    const u64 value = memory::detail::get_across(pages_[lane], offset, size);
+    const u8* const here = bytes_[lane].data() + kPageSize + offset;
+    ASSERT_EQ(std::memcmp(&value, here, size), 0) << size << " bytes from " << offset;
+  }
+  void store(u64 offset, u32 size) {
+    if (offset + size > kPageSize) return;
     const u32 lane = next_lane();
     const u64 value = random_();
-    std::memcpy(bytes_[lane].data() + kPageSize + offset, &value, 8);
-    memory::detail::put_halves(pages_[lane], offset, value);
-    ASSERT_TRUE(is_right()) << "at " << offset;
+    std::memcpy(bytes_[lane].data() + kPageSize + offset, &value, size);
+    memory::detail::put_across(pages_[lane], offset, value, size);
+    ASSERT_TRUE(is_right()) << size << " bytes at " << offset;
   }
 
  private:
@@ -252,7 +259,10 @@ TEST(LaneMemory, AccessesAcrossWordsAreExact) {
       lanes.load<Words<u64[2]>>(offset);  // LDP, Q registers
       lanes.load<Words<u64[3]>>(offset);  // LD3
       lanes.load<Words<u64[4]>>(offset);
-      lanes.store_halves(offset);
+      for (const u32 size : {2u, 4u, 8u}) {
+        lanes.load(offset, size);
+        lanes.store(offset, size);
+      }
     };
     // The first words, some in the middle, and the last ones.
     for (u64 offset = 0; offset < 17; ++offset) all_sizes(offset);

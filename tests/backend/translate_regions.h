@@ -13,12 +13,22 @@
 
 namespace kvrm::backend::test {
 
+// Every access reads the L2 TLB, in regions that remember no pages.
+inline void read_l2(translator::Plan& plan) {
+  for (translator::PlanBlock& block : plan.blocks) {
+    for (u32 i = 0; i < block.words.size(); ++i) {
+      if (isa::facts(block.rows[i]).routing == isa::Class::kLoadStore) block.l2_lookups.push_back(i);
+    }
+  }
+}
+
 // `entries` are numbers of words.
 inline std::vector<SimulatedRegion> translate(const cuda::StartSet::SharedCode& code, translator::LaneKind kind,
                                               const std::set<u64>& entries,
                                               const std::function<translator::PlanLimits()>& limits,
                                               bool default_fp_mode,
-                                              u32 most_to_inline = translator::most_words_to_inline_lookups()) {
+                                              u32 most_to_inline = translator::most_words_to_inline_lookups(),
+                                              bool reads_l2 = false) {
   static LaneRegionCompiler compiler;
   translator::CodeView view;
   view.word = [&](u64 address) -> std::optional<u32> {
@@ -37,7 +47,8 @@ inline std::vector<SimulatedRegion> translate(const cuda::StartSet::SharedCode& 
       together.push_back(left.back());
       left.pop_back();
     }
-    const translator::Plan plan = translator::make_plan(together, view, these);
+    translator::Plan plan = translator::make_plan(together, view, these);
+    if (reads_l2) read_l2(plan);
     const u64 made = plan.blocks.empty() ? 0 : compiler.compile(plan, kind, most_to_inline);
     for (u32 i = 0; made != 0 && i < together.size(); ++i)
       regions.push_back({together[i], {}, made, plan.from(), plan.until(), i});

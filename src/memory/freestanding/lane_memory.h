@@ -252,10 +252,10 @@ KVRM_INLINE void put(u64 page, u64 offset, const T& value) {
   put_at<T>(lane_byte(page, offset), page & 7, value);
 }
 
-// Whole words that lie across words, but within the page.
-KVRM_INLINE u64 get_across(u64 page, u64 offset) {
+// Up to 8 bytes anywhere within the page, in the low bytes of the result.
+KVRM_INLINE u64 get_across(u64 page, u64 offset, u32 size = 8) {
   const u64 shift = (offset & 7) * 8, first = offset & ~u64{7};
-  const u64 second = shift != 0 ? first + 8 : first;
+  const u64 second = (offset & 7) + size > 8 ? first + 8 : first;
   const u64 low = load_global<u64>(lane_byte(page, first)), high = load_global<u64>(lane_byte(page, second));
   return low >> shift | high << 1 << (63 - shift);
 }
@@ -267,10 +267,14 @@ KVRM_INLINE T get_words_across(u64 page, u64 offset) {
   for (u32 i = 0; i < sizeof(T) / 8; ++i) words.words[i] = get_across(page, offset + u64{i} * 8);
   return __builtin_bit_cast(T, words);
 }
-// One word, in halves.
-KVRM_INLINE void put_halves(u64 page, u64 offset, u64 value) {
-  store_global(lane_byte(page, offset), static_cast<u32>(value));
-  store_global(lane_byte(page, offset + 4), static_cast<u32>(value >> 32));
+// The low `size` bytes of a value, anywhere within the page. Compilers often store pairs of four bytes.
+KVRM_INLINE void put_across(u64 page, u64 offset, u64 value, u32 size) {
+  if (offset % 4 == 0 && size == 8) {
+    store_global(lane_byte(page, offset), static_cast<u32>(value));
+    store_global(lane_byte(page, offset + 4), static_cast<u32>(value >> 32));
+    return;
+  }
+  for (u32 i = 0; i < size; ++i) store_global(lane_byte(page, offset + i), static_cast<u8>(value >> i * 8));
 }
 
 }  // namespace detail

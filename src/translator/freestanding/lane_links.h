@@ -27,11 +27,8 @@ using SharedPages = memory::LaneTlb;
 template <class T>
 using Pieces = memory::SharedPieces<T>;
 
-// What compilers and copy loops do: pairs of four bytes at any multiple of four, and words loaded from anywhere.
-template <u32 kSize>
-KVRM_INLINE bool may_lie_across(u64 address, Access access) {
-  return access == Access::kRead ? kSize % 8 == 0 && kSize <= 32 : kSize == 8 && address % 4 == 0;
-}
+// Accesses that need not be aligned: those of copies and comparisons of strings.
+constexpr bool may_lie_across(u32 size) { return size == 2 || size == 4 || (size % 8 == 0 && size <= 32); }
 
 // A region's view of a lane: the kernel's (KVRM_VECTORS_ELSEWHERE).
 using RegionLane = memory::BasicResidentLane<BasicCpu<U128*>>;
@@ -55,7 +52,7 @@ KVRM_INLINE memory::LaneTlbEntry lookup_page(SharedPages* shared, u64 address) {
   auto* const pages = (memory::LaneTlb*)shared;
   const u64 wanted = address & memory::kTagMask;
   const bool is_misfit = memory::detail::misfit<Bytes>(address) != 0;
-  if ((is_misfit && (kShared || !may_lie_across<kSize>(address, kAccess))) ||
+  if ((is_misfit && (kShared || !may_lie_across(kSize))) ||
       (address & (memory::kPageSize - 1)) > memory::kPageSize - kSize) {
     return {memory::kNoLanePage, static_cast<u64>(Trap::kFallback)};
   }
@@ -88,9 +85,33 @@ KVRM_COLD u64 find_lone_page(SharedPages* shared, u64 address) {
   return found.tag == memory::kNoLanePage ? found.page << kFoundShift | 1 : found.page;
 }
 
-// A word that crosses a word boundary.
-inline KVRM_COLD u64 load_across(u64 page, u64 offset) { return memory::detail::get_across(page, offset); }
-inline KVRM_COLD void store_halves(u64 page, u64 offset, u64 value) { memory::detail::put_halves(page, offset, value); }
+// Up to a word that is not aligned.
+inline KVRM_COLD u64 load_across(u64 page, u64 offset, u32 size) {
+  return memory::detail::get_across(page, offset, size);
+}
+inline KVRM_COLD void store_across(u64 page, u64 offset, u64 value, u32 size) {
+  memory::detail::put_across(page, offset, value, size);
+}
+
+// An access in pieces of up to a word.
+template <u32 kSize>
+struct PieceOf {
+  using Type = u64;
+};
+template <>
+struct PieceOf<2> {
+  using Type = u16;
+};
+template <>
+struct PieceOf<4> {
+  using Type = u32;
+};
+template <class T>
+struct Across {
+  using Piece = typename PieceOf<sizeof(T)>::Type;
+  static constexpr u32 kCount = sizeof(T) / sizeof(Piece);
+  Piece of[kCount];
+};
 
 // Bits in which the words of an access differ from the page with this tag, or that make it no access to whole words; in
 // halves, as a GPU's registers. kWithForbidden: denied permissions count as well.
@@ -144,14 +165,15 @@ struct LinkedLaneMemory {
       if (links->gives_up) return Trap::kFallback;
       const Trap trap = find<T, Access::kRead>(address, page);
       if (trap != Trap::kNone) return trap;
-      if constexpr (sizeof(T) % 8 == 0 && sizeof(T) <= 32) {
+      if constexpr (may_lie_across(sizeof(T))) {
         if (memory::detail::misfit<T>(address) != 0 && !links->shares_memory) {
-          memory::detail::Words<T> words;
+          Across<T> pieces;
 #pragma GCC unroll 4
-          for (u32 i = 0; i < sizeof(T) / 8; ++i) {
-            words.words[i] = load_across(first_word(page, address), offset(address) + u64{i} * 8);
+          for (u32 i = 0; i < Across<T>::kCount; ++i) {
+            pieces.of[i] = static_cast<typename Across<T>::Piece>(
+                load_across(first_word(page, address), offset(address) + u64{i} * 8, sizeof(pieces.of[i])));
           }
-          value = __builtin_bit_cast(T, words);
+          value = __builtin_bit_cast(T, pieces);
           return Trap::kNone;
         }
       }
@@ -168,9 +190,13 @@ struct LinkedLaneMemory {
       if (links->gives_up) return Trap::kFallback;
       const Trap trap = find<T, Access::kWrite>(address, page);
       if (trap != Trap::kNone) return trap;
-      if constexpr (sizeof(T) == 8) {
+      if constexpr (may_lie_across(sizeof(T))) {
         if (memory::detail::misfit<T>(address) != 0 && !links->shares_memory) {
-          store_halves(first_word(page, address), offset(address), __builtin_bit_cast(u64, value));
+          const auto pieces = __builtin_bit_cast(Across<T>, value);
+#pragma GCC unroll 4
+          for (u32 i = 0; i < Across<T>::kCount; ++i) {
+            store_across(first_word(page, address), offset(address) + u64{i} * 8, pieces.of[i], sizeof(pieces.of[i]));
+          }
           return Trap::kNone;
         }
       }
