@@ -56,14 +56,15 @@ void print(const LaneRegionCounts& counts, u64 retired) {
 
 // The words with the most samples of each kind: slice ends, region exits, and fallbacks of regions.
 void print_samples(const cuda::StartSet::SharedCode& code, std::span<const u32> samples) {
-  constexpr const char* kNames[] = {"found", "left", "missed"};
-  for (u32 number = 0; number < interpreter::kSampleKinds; ++number) {
+  constexpr u32 kShown = 12;
+  constexpr const char* kNames[] = {"interpreted", "left", "missed", "slices"};
+  for (u32 number = 0; number < interpreter::kSampleCounts; ++number) {
     const u64 part = samples.size() / interpreter::kSampleKinds * number;
     std::vector<std::pair<u32, u64>> words;
     for (u64 i = 0; i < code.words.size(); ++i)
       words.emplace_back(samples[part + code.offset / 4 + i], code.start + i * 4);
-    std::ranges::partial_sort(words, words.begin() + 12, std::ranges::greater{});
-    for (u32 i = 0; i < 12; ++i) std::printf(" %llx:%u", words[i].second, words[i].first);
+    std::ranges::partial_sort(words, words.begin() + kShown, std::ranges::greater{});
+    for (u32 i = 0; i < kShown; ++i) std::printf(" %llx:%u", words[i].second, words[i].first);
     std::printf(" %s\n", kNames[number]);
   }
 }
@@ -130,7 +131,7 @@ int work(const Arguments& a) {
   for (u32 round = 0; round < a.rounds; ++round) {
     go(a.watch << round, round == 0 ? a.watched_slice : 4093);
     if (a.verbose) print_samples(code, device.samples());
-    choice.choose(std::span(&seen, 1), device.samples(), false);
+    choice.choose(std::span(&seen, 1), device.samples(), round == 0 ? a.watched_slice : 4093, false);
     std::vector<SimulatedRegion> regions;
     for (const translator::GpuRegionEntry& entry : choice.entries()) {
       const auto& [plan, name] = choice.regions()[entry.region];

@@ -65,13 +65,28 @@ inline const interpreter::LaneRegion* find_region(const Launch& launch, const in
   return launch.reconverge == 0 || (region.from >= choice.from && region.until <= choice.until) ? &region : nullptr;
 }
 
+// The samples of one kind for the word at pc; null if there are none.
+inline u32* sample_at(const Launch& launch, const interpreter::CodeWindow& window, u64 pc,
+                      interpreter::SampleKind kind) {
+  const u64 index = static_cast<u64>(window.entries - launch.decoded) + (pc - window.start) / 4;
+  const u64 all = launch.image_bytes / 4;
+  if (pc - window.start >= u64{window.words} * 4 || index >= all) return nullptr;
+  return &launch.samples[index + static_cast<u32>(kind) * all];
+}
+
 // Counts the word at pc. Slices end after a number of instructions, so hot words are sampled most.
 inline void add_sample(const Launch& launch, const interpreter::CodeWindow& window, u64 pc,
                        interpreter::SampleKind kind) {
-  const u64 index = static_cast<u64>(window.entries - launch.decoded) + (pc - window.start) / 4;
-  const u64 all = launch.image_bytes / 4;
-  if (pc - window.start >= u64{window.words} * 4 || index >= all) return;
-  (void)sync::add<sync::kRelaxed, sync::kDevice>(&launch.samples[index + static_cast<u32>(kind) * all], 1u);
+  if (u32* const count = sample_at(launch, window, pc, kind)) (void)sync::add<sync::kRelaxed, sync::kDevice>(count, 1u);
+}
+
+// A region was left to pc. Of many such exits the last one names the region, so it is mostly one that leads there
+// often.
+inline void add_exit(const Launch& launch, const interpreter::CodeWindow& window, u64 pc,
+                     const interpreter::LaneRegion& region) {
+  add_sample(launch, window, pc, interpreter::SampleKind::kRegionExit);
+  u32* const source = sample_at(launch, window, pc, interpreter::SampleKind::kSource);
+  if (source) sync::store<sync::kRelaxed, sync::kDevice>(source, region.entry + 1);
 }
 
 }  // namespace kvrm::backend::kernel

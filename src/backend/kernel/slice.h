@@ -101,7 +101,7 @@ class SliceRunner {
       const Region* const region = find_common_region(together, choice, index, code);
       const Quota quota = quota_for(together, region, length - result.ran);
       const SliceExit exit =
-          region ? run_region(*region, quota, choice, result) : run_words<Together>(quota, choice, code, index);
+          region ? run_region(*region, quota, choice, result) : run_words(together, quota, choice, code, index);
       result.ran += exit.retired;
       cpu_.clock_ns += exit.retired;
       result.trap = classify_exit(exit, region, result);
@@ -166,20 +166,35 @@ class SliceRunner {
     if (launch_.samples && lane_.space.lane == choice.leader) {
       // A limited region may have used up its quota instead.
       const bool is_left = !quota.is_limited || end.left >= quota.instructions / 2;
-      if (end.trap == Trap::kNone && retired != 0 && is_left)
-        add_sample(launch_, window_, cpu_.pc, interpreter::SampleKind::kRegionExit);
+      if (end.trap == Trap::kNone && retired != 0 && is_left) add_exit(launch_, window_, cpu_.pc, region);
       if (end.trap == Trap::kFallback) add_sample(launch_, window_, cpu_.pc, interpreter::SampleKind::kRegionFallback);
     }
     return {end.trap, retired, end.trap == Trap::kNone && retired == 0 && result.ran != 0};
   }
 
   template <class Together>
-  KVRM_INLINE SliceExit run_words(const Quota& quota, const Choice& choice, interpreter::WordEntry* code, u32 index) {
-    interpreter::LoopEnd end = interpreter::run_lane_loop<Together>(
-        home_, window_.start, window_.words, code, index, quota.instructions, choice.from, choice.until, choice.lanes);
+  KVRM_INLINE SliceExit run_words(const Together& together, const Quota& quota, const Choice& choice,
+                                  interpreter::WordEntry* code, u32 index) {
+    const u32 most = launch_.samples ? until_sample(together, quota.instructions, choice) : quota.instructions;
+    interpreter::LoopEnd end = interpreter::run_lane_loop<Together>(home_, window_.start, window_.words, code, index,
+                                                                    most, choice.from, choice.until, choice.lanes);
+    interpreted_ += end.retired;
     // The loop came to a region, which is next. The fallback would run the word that the region replaces.
     if (end.trap == Trap::kFallback && is_region_entry(code + (cpu_.pc - window_.start) / 4)) end.trap = Trap::kNone;
     return {end.trap, end.retired, false};
+  }
+
+  // Counts the word at pc if a sample is due. Returns how many instructions the interpreter may run until the next one.
+  template <class Together>
+  KVRM_INLINE u32 until_sample(const Together& together, u32 most, const Choice& choice) {
+    constexpr u32 kShortest = 16;  // the loop stops where a basic block would be too long
+    if (interpreted_ + kShortest > interpreter::kSamplePeriod) {
+      interpreted_ = 0;
+      if (lane_.space.lane == choice.leader)
+        add_sample(launch_, window_, cpu_.pc, interpreter::SampleKind::kInterpreted);
+    }
+    const u32 rest = interpreter::kSamplePeriod - interpreted_;
+    return together.least(rest < most ? rest : most);
   }
 
   // What follows an exit. kNone: continue; kFallback: the next instruction needs the whole memory; or the guest's trap.
@@ -215,6 +230,7 @@ class SliceRunner {
 
   KVRM_INLINE void run_fallback(SliceResult& result) {
     result.slow += kSlowStepCost;
+    interpreted_ += kSlowStepCost;
     result.trap = interpreter::run_one(cpu_, memory_, window_);
     const u32 retired = result.trap == Trap::kNone || result.trap == Trap::kSystemCall ? 1 : 0;
     result.ran += retired;
@@ -231,6 +247,7 @@ class SliceRunner {
   interpreter::CodeWindow& window_;
   u32 window_changes_;  // lane.space.changes when the window was found
   u32 region_quota_ = 0;  // instructions at a time in regions that may be slow
+  u32 interpreted_ = 0;  // instructions in the interpreter since its last sample
 };
 
 }  // namespace kvrm::backend::kernel

@@ -18,10 +18,12 @@ struct LaneRegion {
   static constexpr u32 kNoLimit = ~u32{0};
 };
 
-// Samples of each word of the images, one count for each kind: a slice ended there, a region was left to there, or a
-// region left the word to the fallback.
-enum class SampleKind : u32 { kSliceEnd, kRegionExit, kRegionFallback };
-inline constexpr u32 kSampleKinds = 3;
+// Samples of each word of the images, a number for each kind. Counts: the interpreter came there when it had run for
+// kSamplePeriod instructions, a region was left to there, a region left the word to the fallback, or a slice ended
+// there. kSource: the entry word of the region that was left to there most recently, plus one.
+enum class SampleKind : u32 { kInterpreted, kRegionExit, kRegionFallback, kSliceEnd, kSource };
+inline constexpr u32 kSampleCounts = 4, kSampleKinds = 5;
+inline constexpr u32 kSamplePeriod = 64;
 
 // The result of a region. budget - left instructions retired. With a trap the instruction at pc is not done; without
 // one, and with the whole budget left, the budget was too small to enter the region.

@@ -14,10 +14,14 @@ namespace {
 
 constexpr u64 kWordBytes = 4;
 constexpr u32 kSideExitPart = 4;  // a region at a side exit may hold one in so many of a region's words
-constexpr u32 kMostEntryPoints = 24;  // of a region
+constexpr u32 kMostEntryPoints = 64;  // of a region
 constexpr u32 kFewestWords = 8;  // of a region at a side exit: a call costs as much as a few instructions
-constexpr u32 kLargeShare = 100;  // a side exit is hot with one in so many samples
 constexpr u32 kGoodPart = 4, kAnyPart = 1024;  // one in so many words
+// An entry into the middle of a region costs each lane that comes by, and a call for an access each lane that runs it:
+// worth it where lanes lose more than one instruction in so many.
+constexpr u32 kEntryShare = 200, kMissShare = 500;
+constexpr u32 kSliceEnds = static_cast<u32>(interpreter::SampleKind::kSliceEnd);
+constexpr u32 kSources = static_cast<u32>(interpreter::SampleKind::kSource);
 constexpr u32 kMostMissed = 4;  // accesses of which one may have missed
 constexpr u32 kLookAhead = 32;  // words of a block: a sample among them shows that it runs
 
@@ -79,9 +83,9 @@ std::optional<u64> loop_around(const Plan& plan) {
 }  // namespace
 
 std::vector<GpuChoice::Candidate> GpuChoice::add_samples(std::span<const SharedCode> codes,
-                                                         std::span<const u32> samples, u64& all) {
+                                                         std::span<const u32> samples, u32 slice, u64& all) {
   std::vector<Candidate> candidates;
-  all = 0;
+  u64 interpreted = 0, ends = 0;
   const std::size_t words = samples.size() / interpreter::kSampleKinds;
   seen_.resize(std::max(seen_.size(), words));
   for (u32 code = 0; code < codes.size(); ++code) {
@@ -89,38 +93,40 @@ std::vector<GpuChoice::Candidate> GpuChoice::add_samples(std::span<const SharedC
       const u32 word = codes[code].first_word + i;
       if (word >= words) break;
       const u64 sampled = u64{samples[word]} * limits_.side_exits, left = samples[word + words];
-      all += sampled;
-      if (sampled + left != 0) seen_[word] = true;
+      interpreted += sampled;
+      ends += samples[word + kSliceEnds * words];
+      if (sampled + left + samples[word + kSliceEnds * words] != 0) seen_[word] = true;
       if (sampled + left >= u64{limits_.fewest} * limits_.side_exits)
-        candidates.push_back({sampled + left, code, i, left > sampled});
+        candidates.push_back({sampled + left, code, i, left > sampled, samples[word + kSources * words]});
     }
   }
+  all = std::max(interpreted, ends * slice / interpreter::kSamplePeriod * limits_.side_exits);
   std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
     return std::tie(b.weight, a.code, a.index) < std::tie(a.weight, b.code, b.index);
   });
-  mark_l2_lookups(codes, samples.subspan(2 * words),
-                  std::max(u64{limits_.fewest} * limits_.side_exits, all / kLargeShare));
+  mark_l2_lookups(codes, samples.subspan(2 * words, words),
+                  std::max(u64{limits_.fewest} * limits_.side_exits, all / kMissShare));
   return candidates;
 }
 
-bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> samples, bool default_fp_mode) {
+bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> samples, u32 slice,
+                       bool default_fp_mode) {
   default_fp_mode_ = default_fp_mode;
   grown_ = false;
   ++rounds_;
   u64 all = 0;
-  const std::vector<Candidate> candidates = add_samples(codes, samples, all);
+  const std::vector<Candidate> candidates = add_samples(codes, samples, slice, all);
   const std::size_t before = regions_.size();
+  const u64 most = before + u64{limits_.regions_a_round} * rounds_;
   for (const Candidate& hot : candidates) {
-    if (regions_.size() >= limits_.regions || regions_.size() >= before + limits_.regions_a_round) break;
+    if (regions_.size() >= limits_.regions || regions_.size() >= most) break;
     if (hot.weight * limits_.smallest_share < all) break;
     const SharedCode& code = codes[hot.code];
     const u64 pc = code.start + hot.index * kWordBytes;
-    if (hot.is_side_exit && hot.weight * kLargeShare >= all) {
-      Plan plan = plan_at(code, {&pc, 1}, part(limits_, kSideExitPart));
-      // Lanes that alternate between two regions with common code are better off with one.
-      if (plan.words >= kFewestWords) add_region(code, hot.code, pc, std::move(plan), kAnyPart);
-    } else if (!hot.is_side_exit) {
-      add_sampled(code, hot.code, pc);
+    if (hot.is_side_exit) {
+      add_side_exit(code, hot.code, pc, hot.source ? region_entered_at(hot.source - 1) : std::nullopt);
+    } else {
+      add_sampled(code, hot.code, pc, hot.weight * kEntryShare >= all);
     }
   }
   return grown_ || regions_.size() > before;
@@ -131,7 +137,7 @@ void GpuChoice::resume(std::span<const SharedCode> codes, std::span<const u32> s
                        bool default_fp_mode) {
   default_fp_mode_ = default_fp_mode;
   u64 all = 0;
-  (void)add_samples(codes, samples, all);
+  (void)add_samples(codes, samples, 0, all);
   std::map<u32, std::vector<GpuRegionEntry>> by_region;
   for (const GpuRegionEntry& entry : entries) {
     if (entry.code >= codes.size()) continue;
@@ -180,7 +186,7 @@ void GpuChoice::add_entry(const SharedCode& code, u32 index, u64 pc, u32 region)
 // An access that often leaves its region because it misses the L1 TLB is worth a call that reads the L2 TLB. A region
 // is left at the first access of a segment (passes/segments.h), so the ones that follow it may have missed as well.
 void GpuChoice::mark_l2_lookups(std::span<const SharedCode> codes, std::span<const u32> missed, u64 least) {
-  std::map<u32, u32> again;  // regions, and the index of their code
+  std::set<Site> often;
   const auto is_access = [](u32 word) { return isa::facts(isa::decode(word)).routing == isa::Class::kLoadStore; };
   for (u32 index = 0; index < codes.size(); ++index) {
     const SharedCode& code = codes[index];
@@ -190,15 +196,24 @@ void GpuChoice::mark_l2_lookups(std::span<const SharedCode> codes, std::span<con
       for (u32 at = i, accesses = 0; at < code.words.size() && accesses < kMostMissed; ++at) {
         if (is_access(code.words[at])) {
           ++accesses;
-          const Site site{index, code.start + at * kWordBytes};
-          const auto held = covered_.find(site);
-          if (l2_sites_.insert(site).second && held != covered_.end()) again[held->second.region] = index;
+          often.insert({index, code.start + at * kWordBytes});
         }
         if (isa::facts(isa::decode(code.words[at])).flow != isa::Flow::kNext) break;
       }
     }
   }
-  for (const auto& [region, index] : again) {
+  l2_sites_.insert(often.begin(), often.end());
+  for (u32 region = 0; region < regions_.size(); ++region) {
+    const u32 index = code_of(region);
+    const auto lacks = [&](const PlanBlock& block) {
+      const auto first = often.lower_bound({index, block.address});
+      const auto end = often.lower_bound({index, block.address + block.words.size() * kWordBytes});
+      return std::any_of(first, end, [&](const Site& site) {
+        const u32 word = static_cast<u32>((site.second - block.address) / kWordBytes);
+        return std::ranges::find(block.l2_lookups, word) == block.l2_lookups.end();
+      });
+    };
+    if (std::ranges::none_of(regions_[region].plan.blocks, lacks)) continue;
     set_plan(region, codes[index], index, Plan(regions_[region].plan));
     grown_ = true;
   }
@@ -265,11 +280,90 @@ u64 GpuChoice::function_of(const SharedCode& code, u64 pc) const {
   return best != 0 ? best : pc;
 }
 
+// The region that holds the code at a pc.
+std::optional<u32> GpuChoice::region_of(u32 index, u64 pc) const {
+  if (const auto entered = region_at_.find({index, pc}); entered != region_at_.end()) return entered->second;
+  const auto held = covered_.find({index, pc});
+  return held != covered_.end() ? std::optional(held->second.region) : std::nullopt;
+}
+
+std::optional<u32> GpuChoice::region_entered_at(u32 word) const {
+  const auto entry = std::ranges::find(entries_, word, &GpuRegionEntry::word);
+  return entry != entries_.end() ? std::optional(entry->region) : std::nullopt;
+}
+
+// Lanes often leave the region `source` for this pc. Control should stay inside one region: the two become one, or the
+// code there joins the region it was left from. Where that would be too much, it is a region of its own.
+void GpuChoice::add_side_exit(const SharedCode& code, u32 index, u64 pc, std::optional<u32> source) {
+  if (!region_at_.contains({index, pc})) {
+    if (const auto holder = region_of(index, pc)) {
+      if (add_entry_point(code, index, pc, *holder)) return;
+    } else if (source && add_entry_point(code, index, pc, *source)) {
+      return;
+    }
+    Plan plan = plan_at(code, {&pc, 1}, part(limits_, kSideExitPart));
+    // Lanes that alternate between two regions with common code are better off with one.
+    if (plan.words >= kFewestWords) add_region(code, index, pc, std::move(plan), kAnyPart);
+  }
+  const auto target = region_of(index, pc);
+  if (source && target && *source != *target) (void)join(code, index, *source, *target);
+}
+
+// The code at this pc becomes part of a region that can be entered there.
+bool GpuChoice::add_entry_point(const SharedCode& code, u32 index, u64 pc, u32 region) {
+  std::vector<u64> entry_pcs = entry_pcs_of(region);
+  if (code_of(region) != index || entry_pcs.size() >= kMostEntryPoints) return false;
+  entry_pcs.push_back(pc);
+  Plan plan = joined_plan(code, index, entry_pcs, region, plan_at(code, {&pc, 1}, part(limits_, kSideExitPart)));
+  if (is_cut(plan, joined(limits_)) || plan.words < regions_[region].plan.words) return false;
+  add_entry(code, index, pc, region);
+  set_plan(region, code, index, std::move(plan));
+  return grown_ = true;
+}
+
+// Two regions become one, which has the smaller number.
+bool GpuChoice::join(const SharedCode& code, u32 index, u32 first, u32 second) {
+  const auto [region, gone] = std::minmax(first, second);
+  if (code_of(region) != index || code_of(gone) != index) return false;
+  const Plan &one = regions_[region].plan, &other = regions_[gone].plan;
+  const PlanLimits limits = joined(limits_);
+  std::vector<u64> entry_pcs = entry_pcs_of(region);
+  const std::vector<u64> more = entry_pcs_of(gone);
+  if (one.words + other.words > limits.words || one.blocks.size() + other.blocks.size() > limits.blocks ||
+      entry_pcs.size() + more.size() > kMostEntryPoints)
+    return false;
+  entry_pcs.insert(entry_pcs.end(), more.begin(), more.end());
+  std::set<u64> within;
+  for (const Plan* part : {&one, &other}) add_words(*part, within);
+  Plan plan = plan_at(code, entry_pcs, limits, &within);
+  if (is_cut(plan, limits) || plan.words < std::max(one.words, other.words)) return false;
+  remove_region(gone);
+  for (const u64 pc : entry_pcs) {
+    if (!region_at_.contains({index, pc})) add_entry(code, index, pc, region);
+  }
+  set_plan(region, code, index, std::move(plan));
+  return grown_ = true;
+}
+
+// The last region takes its number.
+void GpuChoice::remove_region(u32 region) {
+  const u32 last = static_cast<u32>(regions_.size()) - 1;
+  std::erase_if(entries_, [&](const GpuRegionEntry& entry) { return entry.region == region; });
+  std::erase_if(region_at_, [&](const auto& entry) { return entry.second == region; });
+  std::erase_if(covered_, [&](const auto& word) { return word.second.region == region; });
+  for (GpuRegionEntry& entry : entries_) entry.region = entry.region == last ? region : entry.region;
+  for (auto& [site, number] : region_at_) number = number == last ? region : number;
+  for (auto& [site, held] : covered_) held.region = held.region == last ? region : held.region;
+  regions_[region] = std::move(regions_[last]);
+  regions_.pop_back();
+}
+
 // A region for the loop or the function around a hot word.
-void GpuChoice::add_sampled(const SharedCode& code, u32 index, u64 pc) {
+void GpuChoice::add_sampled(const SharedCode& code, u32 index, u64 pc, bool may_enter) {
   // A region of this round that holds the word will run it. Lanes may bypass older ones, or leave them too early.
   const auto covered = covered_.find({index, pc});
   if (covered != covered_.end() && covered->second.round == rounds_) return;
+  const std::optional<u32> holder = covered != covered_.end() ? std::optional(covered->second.region) : std::nullopt;
   // Calls are followed, so that a loop around a call is found and a return is no loop.
   const PlanLimits following{.blocks = limits_.blocks, .words = limits_.words, .calls = limits_.calls};
   const Plan around = plan_at(code, {&pc, 1}, following);
@@ -277,9 +371,12 @@ void GpuChoice::add_sampled(const SharedCode& code, u32 index, u64 pc) {
   const auto loop = loop_around(around);
   u64 entry_pc = loop ? *loop : function_of(code, pc);
   if (region_at_.contains({index, entry_pc})) {
-    if (grow(code, index, entry_pc, pc) || covered != covered_.end()) return;
+    if (grow(code, index, entry_pc, pc)) return;
     entry_pc = pc;
   }
+  // Lanes come to code of a region without passing an entry.
+  if (region_at_.contains({index, pc})) return;
+  if (holder && (!may_enter || add_entry_point(code, index, pc, *holder))) return;
   Plan plan = plan_at(code, {&entry_pc, 1}, part(limits_, 1));
   const auto held = [&](const PlanBlock& block) { return holds(block, pc); };
   if (std::ranges::none_of(plan.blocks, held)) {
@@ -333,6 +430,8 @@ std::optional<u32> GpuChoice::most_overlapping(u32 index, const Plan& plan, u32 
   const auto most = std::ranges::max_element(shared, {}, [](const auto& count) { return count.second; });
   return most != shared.end() && most->second * part >= plan.words ? std::optional(most->first) : std::nullopt;
 }
+
+u32 GpuChoice::code_of(u32 region) const { return std::ranges::find(entries_, region, &GpuRegionEntry::region)->code; }
 
 // In the order of the entry points.
 std::vector<u64> GpuChoice::entry_pcs_of(u32 region) const {

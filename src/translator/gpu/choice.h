@@ -25,7 +25,7 @@ class GpuChoice {
   explicit GpuChoice(const GpuLimits& limits) : limits_(limits) {}
 
   // As GpuTranslator::choose().
-  bool choose(std::span<const SharedCode> codes, std::span<const u32> samples, bool default_fp_mode);
+  bool choose(std::span<const SharedCode> codes, std::span<const u32> samples, u32 slice, bool default_fp_mode);
   // As GpuTranslator::resume().
   void resume(std::span<const SharedCode> codes, std::span<const u32> samples, std::span<const GpuRegionEntry> entries,
               std::span<const GpuCodeRange> ranges, bool default_fp_mode);
@@ -39,9 +39,12 @@ class GpuChoice {
     u64 weight;
     u32 code, index;
     bool is_side_exit;
+    u32 source;  // of side exits: the entry word of a region that was left to here, plus one; or 0
   };
   // The hottest first. Remembers which words run.
-  std::vector<Candidate> add_samples(std::span<const SharedCode> codes, std::span<const u32> samples, u64& all);
+  // `all`: what all instructions weigh.
+  std::vector<Candidate> add_samples(std::span<const SharedCode> codes, std::span<const u32> samples, u32 slice,
+                                     u64& all);
   // `within`: only these words.
   Plan plan_at(const SharedCode& code, std::span<const u64> entry_pcs, const PlanLimits& limits,
                const std::set<u64>* within = nullptr) const;
@@ -51,13 +54,21 @@ class GpuChoice {
   void resume_region(std::span<const SharedCode> codes, std::span<const GpuRegionEntry> entries,
                      std::span<const GpuCodeRange> ranges);
   void add_entry(const SharedCode& code, u32 index, u64 pc, u32 region);
-  void add_sampled(const SharedCode& code, u32 index, u64 pc);
+  // may_enter: a region that holds the word may be entered there.
+  void add_sampled(const SharedCode& code, u32 index, u64 pc, bool may_enter);
+  void add_side_exit(const SharedCode& code, u32 index, u64 pc, std::optional<u32> source);
+  bool add_entry_point(const SharedCode& code, u32 index, u64 pc, u32 region);
+  bool join(const SharedCode& code, u32 index, u32 first, u32 second);
+  void remove_region(u32 region);
+  std::optional<u32> region_of(u32 index, u64 pc) const;
+  std::optional<u32> region_entered_at(u32 word) const;
   bool grow(const SharedCode& code, u32 index, u64 entry_pc, u64 pc);
   void add_region(const SharedCode& code, u32 index, u64 entry_pc, Plan plan, u32 part);
   std::map<u32, u32> overlaps_of(u32 index, const Plan& plan) const;
   u32 words_in_others(u32 index, const Plan& plan, u32 region) const;
   std::optional<u32> most_overlapping(u32 index, const Plan& plan, u32 part) const;
   std::vector<u64> entry_pcs_of(u32 region) const;
+  u32 code_of(u32 region) const;
   void set_plan(u32 region, const SharedCode& code, u32 index, Plan plan);
   void mark_l2_lookups(std::span<const SharedCode> codes, std::span<const u32> missed, u64 least);
 

@@ -12,7 +12,7 @@ namespace kvrm::translator {
 // environment variable KVRM_GPU_INLINE_WORDS; 0 makes all regions large ones.
 inline u32 most_words_to_inline_lookups() {
   static const u32 most = [] {
-    constexpr u32 kUsual = 160;
+    constexpr u32 kUsual = 0;
     const char* told = std::getenv("KVRM_GPU_INLINE_WORDS");
     return told ? static_cast<u32>(std::strtoul(told, nullptr, 10)) : kUsual;
   }();

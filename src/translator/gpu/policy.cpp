@@ -140,7 +140,8 @@ DeviceError GpuPolicy::use_stored(const std::atomic<bool>* cancel) {
     return {};
   }
   prepare_translator();
-  chosen_ = !code_.entries.empty() || translator_->choose(program_.codes, samples_, code_.default_fp_mode != 0);
+  chosen_ = !code_.entries.empty() ||
+            translator_->choose(program_.codes, samples_, settings_.rounds.slice, code_.default_fp_mode != 0);
   code_.entries.clear();
   return chosen_ && is_affordable() ? translate_chosen(cancel) : std::nullopt;
 }
@@ -268,7 +269,7 @@ DeviceError GpuPolicy::expect(std::span<const u32> words, const std::atomic<bool
   constexpr u32 kAll = 1u << 20;
   if (!translator_) limits_.regions = limits_.regions_a_round = limits_.smallest_share = kAll;
   prepare_translator();
-  if (!translator_->choose(program_.codes, samples, false)) return {};
+  if (!translator_->choose(program_.codes, samples, 0, false)) return {};
   if (auto error = translate_chosen(cancel)) return error;
   // Linking so many regions with a few more takes too long.
   if (regions_of(code_.entries) > GpuLimits().regions) round_ = settings_.rounds.most;
@@ -283,10 +284,12 @@ DeviceError GpuPolicy::read_samples() {
   if (auto error = device_->default_fp_mode(default_fp_mode)) return error;
   prepare_translator();
   samples_.resize(samples.size());
-  for (std::size_t i = 0; i < samples.size(); ++i) samples_[i] = saturating_sum(samples_[i], samples[i]);
+  const std::size_t counts = samples.size() / interpreter::kSampleKinds * interpreter::kSampleCounts;
+  for (std::size_t i = 0; i < counts; ++i) samples_[i] = saturating_sum(samples_[i], samples[i]);
   code_.default_fp_mode = default_fp_mode;
+  const u32 slice = next({}).slice;
   ++round_;
-  chosen_ = translator_->choose(program_.codes, samples, default_fp_mode);
+  chosen_ = translator_->choose(program_.codes, samples, slice, default_fp_mode);
   if (!chosen_ && loaded_) save();  // the next run need not repeat the round
   return {};
 }

@@ -13,8 +13,9 @@ class RealGpuTranslator final : public GpuTranslator {
  public:
   explicit RealGpuTranslator(const GpuLimits& limits) : choice_(limits) {}
 
-  bool choose(std::span<const SharedCode> codes, std::span<const u32> samples, bool default_fp_mode) override {
-    return choice_.choose(codes, samples, default_fp_mode);
+  bool choose(std::span<const SharedCode> codes, std::span<const u32> samples, u32 slice,
+              bool default_fp_mode) override {
+    return choice_.choose(codes, samples, slice, default_fp_mode);
   }
 
   void resume(std::span<const SharedCode> codes, std::span<const u32> samples, std::span<const GpuRegionEntry> entries,

@@ -21,10 +21,11 @@ struct SharedCode {
 struct GpuLimits {
   u32 fewest = 4;  // samples that make a word hot
   u32 blocks = 96, words = 256, calls = 3;  // of a region
-  u32 regions = 96, regions_a_round = 12;
+  u32 regions = 384;
+  u32 regions_a_round = 12;  // new ones in the first round, twice as many in the second, and so on
   u32 side_exits = 16;  // that cost as much as one sample: lanes run in the interpreter for a while
   u32 at_a_time = 512;  // instructions per call of a region with slow ones: a few milliseconds at worst
-  u32 smallest_share = 500;  // a word with less than one in so many samples is not worth a region
+  u32 smallest_share = 2000;  // a word with less than one in so many samples is not worth a region
 };
 
 // Where lanes enter a region. A region with several entry points has one of these for each.
@@ -59,10 +60,11 @@ class GpuTranslator {
   static std::unique_ptr<GpuTranslator> create(const GpuLimits& limits);
   virtual ~GpuTranslator() = default;
 
-  // Chooses regions, the hottest first. `samples`: for each word how often lanes were sampled there since the last
-  // choice, then the other counts (interpreter/freestanding/lane_region.h). default_fp_mode: FPCR is zero and inexact
-  // sticky in most lanes. True if there are regions to compile.
-  virtual bool choose(std::span<const SharedCode> codes, std::span<const u32> samples, bool default_fp_mode) = 0;
+  // Chooses regions, the hottest first. `samples`: for each word how often the interpreter was sampled there since the
+  // last choice, then the other counts (interpreter/freestanding/lane_region.h). `slice`: instructions of a time slice.
+  // default_fp_mode: FPCR is zero and inexact sticky in most lanes. True if there are regions to compile.
+  virtual bool choose(std::span<const SharedCode> codes, std::span<const u32> samples, u32 slice,
+                      bool default_fp_mode) = 0;
   // For a new translator: continues with what another one chose. `samples`: the sums over all its choices.
   virtual void resume(std::span<const SharedCode> codes, std::span<const u32> samples,
                       std::span<const GpuRegionEntry> entries, std::span<const GpuCodeRange> ranges,
