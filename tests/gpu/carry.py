@@ -78,7 +78,7 @@ def native_programs():
 
 
 def pack(folder, out, preset=2):
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "dict_size": 1 << 26}]
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "dict_size": 1 << 27}]
     with lzma.open(out, "wb", filters=filters) as stream, tarfile.open(fileobj=stream, mode="w|") as tar:
         for path in sorted(folder.iterdir()):
             tar.add(path, path.name)
