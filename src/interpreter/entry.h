@@ -35,9 +35,21 @@ struct Next {
 #define KVRM_HANDLER_KEEPS_NOTHING 0
 #endif
 
+// Handlers take the state by an address in its middle: general registers are within a signed byte of it, which makes
+// machine code shorter.
+struct StateBase;
+inline constexpr i64 kStateBias = 128;
+KVRM_INLINE Cpu* state_at(StateBase* base) { return reinterpret_cast<Cpu*>(reinterpret_cast<u8*>(base) + -kStateBias); }
+KVRM_INLINE StateBase* base_of(Cpu* cpu) {
+  return reinterpret_cast<StateBase*>(reinterpret_cast<u8*>(cpu) + kStateBias);
+}
+
 // biased_budget is the instruction budget in units of sizeof(Entry), plus the address of the entry. Moving on to the
-// next entry so uses up one instruction without any work; only branches adjust it.
-typedef Next (*Handler)(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) KVRM_HANDLER;
+// next entry so uses up one instruction without any work; only branches adjust it. The entry comes first: x86-64 needs
+// a byte more for each access through the register of the first argument.
+typedef Next (*Handler)(const Entry* entry, StateBase* state, Context* context, i64 biased_budget) KVRM_HANDLER;
+// The arguments of that type, by number.
+enum HandlerArgument : u32 { kEntryArgument, kStateArgument, kContextArgument, kBudgetArgument };
 
 struct Entry {
   Handler run;

@@ -6,7 +6,7 @@
 namespace kvrm::interpreter {
 namespace {
 
-KVRM_HANDLER Next run_undefined(Cpu*, const Entry* entry, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next run_undefined(const Entry* entry, StateBase*, Context* context, i64 biased_budget) {
   return leave(entry, context, biased_budget, Trap::kUndefined);
 }
 
@@ -20,13 +20,15 @@ Entry make_entry(isa::Row row, u32 word, u32 index_in_page) {
   return entry;
 }
 
-KVRM_HANDLER Next run_undecoded([[maybe_unused]] Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next run_undecoded(const Entry* entry, [[maybe_unused]] StateBase* state, Context* context,
+                                i64 biased_budget) {
   const Entry* decoded = context->cache->enter(address_of(*context, entry));
   biased_budget += host_address(decoded) - host_address(entry);
   KVRM_CONTINUE(decoded, biased_budget);
 }
 
-KVRM_HANDLER Next run_page_end([[maybe_unused]] Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next run_page_end(const Entry* entry, [[maybe_unused]] StateBase* state, Context* context,
+                               i64 biased_budget) {
   const Entry* target = find_entry(context, address_of(*context, entry));
   biased_budget += host_address(target) - host_address(entry);
   if (KVRM_UNLIKELY(biased_budget - host_address(target) < kCheckInterval))
@@ -34,13 +36,14 @@ KVRM_HANDLER Next run_page_end([[maybe_unused]] Cpu* cpu, const Entry* entry, Co
   KVRM_CONTINUE(target, biased_budget);
 }
 
-KVRM_HANDLER Next run_fetch_fault(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next run_fetch_fault(const Entry* entry, StateBase* state, Context* context, i64 biased_budget) {
+  Cpu* const cpu = state_at(state);
   cpu->fault_address = address_of(*context, entry);
   cpu->fault_access = static_cast<u32>(Access::kExecute);
   return leave(entry, context, biased_budget, context->fetch_trap);
 }
 
-KVRM_HANDLER Next run_pause(Cpu*, const Entry* entry, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next run_pause(const Entry* entry, StateBase*, Context* context, i64 biased_budget) {
   return leave(entry, context, biased_budget, Trap::kNone);
 }
 

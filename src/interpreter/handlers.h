@@ -10,12 +10,12 @@ namespace kvrm::interpreter {
 Entry make_entry(isa::Row row, u32 word, u32 index_in_page);
 
 // Decodes its own word first.
-KVRM_HANDLER Next run_undecoded(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget);
+KVRM_HANDLER Next run_undecoded(const Entry* entry, StateBase* state, Context* context, i64 biased_budget);
 // Follows the last word of a page.
-KVRM_HANDLER Next run_page_end(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget);
+KVRM_HANDLER Next run_page_end(const Entry* entry, StateBase* state, Context* context, i64 biased_budget);
 // Replaces a word that could not be fetched.
-KVRM_HANDLER Next run_fetch_fault(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget);
+KVRM_HANDLER Next run_fetch_fault(const Entry* entry, StateBase* state, Context* context, i64 biased_budget);
 // Leaves the loop before its entry.
-KVRM_HANDLER Next run_pause(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget);
+KVRM_HANDLER Next run_pause(const Entry* entry, StateBase* state, Context* context, i64 biased_budget);
 
 }  // namespace kvrm::interpreter

@@ -18,8 +18,9 @@ constexpr u64 kSharedBurst = u64{1} << 16;  // accesses to shared memory are slo
 constexpr u64 kShortest = 2 * (kCheckInterval / kBudgetPerInstruction);
 
 Next enter_loop(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
-  Next next = entry->run(cpu, entry, context, biased_budget);
-  while (next.entry) next = next.entry->run(cpu, next.entry, context, next.biased_budget);
+  StateBase* const state = base_of(cpu);
+  Next next = entry->run(entry, state, context, biased_budget);
+  while (next.entry) next = next.entry->run(next.entry, state, context, next.biased_budget);
   return next;
 }
 

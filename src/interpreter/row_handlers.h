@@ -25,7 +25,8 @@ KVRM_INLINE Op operands_of(const Entry* entry) {
 
 // A row that does not branch.
 template <class Op, u32 kVariant>
-KVRM_HANDLER Next run_next(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next run_next(const Entry* entry, StateBase* state, Context* context, i64 biased_budget) {
+  Cpu* const cpu = state_at(state);
   Op op = operands_of<Op>(entry);
   Variants<Op>::template fix<kVariant>(op);
   if constexpr (semantics::kUsesPc<Op>) cpu->pc = address_of(*context, entry);
@@ -42,7 +43,8 @@ KVRM_HANDLER Next run_next(Cpu* cpu, const Entry* entry, Context* context, i64 b
 // A direct branch within the page. Its meaning is relative to pc, so only BL needs the real pc, for the link register;
 // the offset alone gives the target's entry.
 template <class Op, u32 kVariant>
-KVRM_HANDLER Next run_near_branch(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next run_near_branch(const Entry* entry, StateBase* state, Context* context, i64 biased_budget) {
+  Cpu* const cpu = state_at(state);
   Op op = operands_of<Op>(entry);
   Variants<Op>::template fix<kVariant>(op);
   const u64 pc = Op::kRow == isa::Row::BL ? address_of(*context, entry) : 0;
@@ -61,7 +63,8 @@ KVRM_HANDLER Next run_near_branch(Cpu* cpu, const Entry* entry, Context* context
 
 // Any other branch.
 template <class Op, u32 kVariant>
-KVRM_HANDLER Next run_far_branch(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next run_far_branch(const Entry* entry, StateBase* state, Context* context, i64 biased_budget) {
+  Cpu* const cpu = state_at(state);
   Op op = operands_of<Op>(entry);
   Variants<Op>::template fix<kVariant>(op);
   cpu->pc = address_of(*context, entry);

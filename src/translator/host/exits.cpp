@@ -9,22 +9,22 @@ using namespace interpreter;
 
 extern "C" {
 
-KVRM_HANDLER Next kvrm_region_go([[maybe_unused]] Cpu* cpu, const Entry*, Context* context, i64 budget) {
-  const Entry* target = find_entry(context, cpu->pc);
+KVRM_HANDLER Next kvrm_region_go(const Entry*, StateBase* state, Context* context, i64 budget) {
+  const Entry* target = find_entry(context, state_at(state)->pc);
   const i64 biased_budget = budget + host_address(target);
   if (KVRM_UNLIKELY(budget < kCheckInterval)) return leave(target, context, biased_budget, Trap::kNone);
   KVRM_CONTINUE(target, biased_budget);
 }
 
-KVRM_HANDLER Next kvrm_region_pause(Cpu* cpu, const Entry* entry, Context* context, i64 budget) {
+KVRM_HANDLER Next kvrm_region_pause(const Entry* entry, StateBase* state, Context* context, i64 budget) {
   context->paused_region = address_of(*context, entry);
-  const Entry* target = find_entry(context, cpu->pc);
+  const Entry* target = find_entry(context, state_at(state)->pc);
   return leave(target, context, budget + host_address(target), Trap::kNone);
 }
 
-KVRM_HANDLER Next kvrm_region_trap(Cpu* cpu, const Entry*, Context* context, i64 budget) {
+KVRM_HANDLER Next kvrm_region_trap(const Entry*, StateBase* state, Context* context, i64 budget) {
   Trap trap = context->trap;
-  const Entry* target = find_entry(context, cpu->pc);
+  const Entry* target = find_entry(context, state_at(state)->pc);
   if (trap == Trap::kFallback) {
     context->step_next = true;
     trap = Trap::kNone;
@@ -32,7 +32,7 @@ KVRM_HANDLER Next kvrm_region_trap(Cpu* cpu, const Entry*, Context* context, i64
   return leave(target, context, budget + host_address(target), trap);
 }
 
-KVRM_HANDLER Next kvrm_region_elsewhere([[maybe_unused]] Cpu* cpu, const Entry* entry, Context* context,
+KVRM_HANDLER Next kvrm_region_elsewhere(const Entry* entry, [[maybe_unused]] StateBase* state, Context* context,
                                         i64 biased_budget) {
   const Entry plain = context->cache->plain_entry(address_of(*context, entry));
   const_cast<Entry*>(entry)->run = plain.run;
@@ -40,16 +40,16 @@ KVRM_HANDLER Next kvrm_region_elsewhere([[maybe_unused]] Cpu* cpu, const Entry* 
   KVRM_CONTINUE(entry, biased_budget);
 }
 
-KVRM_HANDLER Next kvrm_region_other_fp_mode(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next kvrm_region_other_fp_mode(const Entry* entry, StateBase* state, Context* context, i64 biased_budget) {
   const Handler next = LaneRegions::run_in_other_fp_mode(const_cast<Entry*>(entry), address_of(*context, entry));
 #if KVRM_TAIL_CALLS
-  [[clang::musttail]] return next(cpu, entry, context, biased_budget);
+  [[clang::musttail]] return next(entry, state, context, biased_budget);
 #else
-  return next(cpu, entry, context, biased_budget);
+  return next(entry, state, context, biased_budget);
 #endif
 }
 
-KVRM_HANDLER Next kvrm_stencil_pause(Cpu*, const Entry* entry, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next kvrm_stencil_pause(const Entry* entry, StateBase*, Context* context, i64 biased_budget) {
   return leave(entry, context, biased_budget, Trap::kNone);
 }
 

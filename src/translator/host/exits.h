@@ -9,22 +9,22 @@ namespace kvrm::translator {
 // Handlers, but the last argument is the biased budget and cpu->pc is the pc. The entry is the region's own.
 extern "C" {
 // Continues at cpu->pc.
-KVRM_HANDLER interpreter::Next kvrm_region_go(Cpu* cpu, const interpreter::Entry* entry, interpreter::Context* context,
-                                              i64 budget);
+KVRM_HANDLER interpreter::Next kvrm_region_go(const interpreter::Entry* entry, interpreter::StateBase* state,
+                                              interpreter::Context* context, i64 budget);
 // Leaves the loop before cpu->pc.
-KVRM_HANDLER interpreter::Next kvrm_region_pause(Cpu* cpu, const interpreter::Entry* entry,
+KVRM_HANDLER interpreter::Next kvrm_region_pause(const interpreter::Entry* entry, interpreter::StateBase* state,
                                                  interpreter::Context* context, i64 budget);
 // Leaves the loop because the word at cpu->pc trapped with context->trap.
-KVRM_HANDLER interpreter::Next kvrm_region_trap(Cpu* cpu, const interpreter::Entry* entry,
+KVRM_HANDLER interpreter::Next kvrm_region_trap(const interpreter::Entry* entry, interpreter::StateBase* state,
                                                 interpreter::Context* context, i64 budget);
 // The region's page is mapped at an address it was not compiled for: its entry becomes a plain one. A handler.
-KVRM_HANDLER interpreter::Next kvrm_region_elsewhere(Cpu* cpu, const interpreter::Entry* entry,
+KVRM_HANDLER interpreter::Next kvrm_region_elsewhere(const interpreter::Entry* entry, interpreter::StateBase* state,
                                                      interpreter::Context* context, i64 biased_budget);
 // The region requires the default FP mode, which does not hold now. A handler.
-KVRM_HANDLER interpreter::Next kvrm_region_other_fp_mode(Cpu* cpu, const interpreter::Entry* entry,
+KVRM_HANDLER interpreter::Next kvrm_region_other_fp_mode(const interpreter::Entry* entry, interpreter::StateBase* state,
                                                          interpreter::Context* context, i64 biased_budget);
 // The budget ends before the entry. A handler.
-KVRM_HANDLER interpreter::Next kvrm_stencil_pause(Cpu* cpu, const interpreter::Entry* entry,
+KVRM_HANDLER interpreter::Next kvrm_stencil_pause(const interpreter::Entry* entry, interpreter::StateBase* state,
                                                   interpreter::Context* context, i64 biased_budget);
 }
 

@@ -59,42 +59,45 @@ FrameStart HostFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, co
   function_->setDoesNotThrow();
   function_->addFnAttr("target-cpu", cpu_name_);
   function_->addFnAttr("target-features", features_);
-  function_->addParamAttr(0, llvm::Attribute::NoAlias);
-  function_->addParamAttr(0, llvm::Attribute::NoUndef);
+  function_->addParamAttr(interpreter::kStateArgument, llvm::Attribute::NoAlias);
+  function_->addParamAttr(interpreter::kStateArgument, llvm::Attribute::NoUndef);
   builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function_));
 
   // The code is for one address; its page may be mapped at others.
-  Value* page =
-      builder.CreateLoad(builder.getInt64Ty(), at(builder, function_->getArg(2), offsetof(Context, page_address)));
+  Value* page = builder.CreateLoad(
+      builder.getInt64Ty(), at(builder, argument(interpreter::kContextArgument), offsetof(Context, page_address)));
   require(builder, builder.CreateICmpEQ(page, builder.getInt64(entry_pc_ & ~(memory::kPageSize - 1))),
           "kvrm_region_elsewhere");
   if (plan.default_fp_mode) {
-    Value* cpu = function_->getArg(0);
-    Value* fpcr = builder.CreateLoad(builder.getInt32Ty(), at(builder, cpu, offsetof(Cpu, fpcr)));
-    Value* fpsr = builder.CreateLoad(builder.getInt32Ty(), at(builder, cpu, offsetof(Cpu, fpsr)));
+    Value* fpcr = builder.CreateLoad(builder.getInt32Ty(), home(builder, offsetof(Cpu, fpcr)));
+    Value* fpsr = builder.CreateLoad(builder.getInt32Ty(), home(builder, offsetof(Cpu, fpsr)));
     Value* exact = builder.CreateAnd(builder.CreateNot(fpsr), u64{semantics::kInexact});
     require(builder, builder.CreateICmpEQ(builder.CreateOr(fpcr, exact), builder.getInt32(0)),
             "kvrm_region_other_fp_mode");
   }
-  Value* address = builder.CreatePtrToInt(function_->getArg(1), builder.getInt64Ty());
-  return {function_, builder.CreateSub(function_->getArg(3), address)};
+  Value* address = builder.CreatePtrToInt(argument(interpreter::kEntryArgument), builder.getInt64Ty());
+  return {function_, builder.CreateSub(argument(interpreter::kBudgetArgument), address)};
 }
 
 u64 HostFrame::links_size() const { return sizeof(Links); }
 
-Value* HostFrame::home(llvm::IRBuilder<>& builder, u64 offset) { return at(builder, function_->getArg(0), offset); }
+llvm::Argument* HostFrame::argument(interpreter::HandlerArgument which) const { return function_->getArg(which); }
+
+Value* HostFrame::home(llvm::IRBuilder<>& builder, u64 offset) {
+  return at(builder, argument(interpreter::kStateArgument), offset - static_cast<u64>(interpreter::kStateBias));
+}
 
 void HostFrame::require(llvm::IRBuilder<>& builder, Value* condition, const char* otherwise) {
   auto* good = llvm::BasicBlock::Create(module_->getContext(), "good", function_);
   auto* bad = llvm::BasicBlock::Create(module_->getContext(), "bad", function_);
   builder.CreateCondBr(condition, good, bad, likely(module_->getContext()));
   builder.SetInsertPoint(bad);
-  go_on(builder, handler(otherwise), function_->getArg(1), function_->getArg(3));
+  go_on(builder, handler(otherwise), argument(interpreter::kEntryArgument), argument(interpreter::kBudgetArgument));
   builder.SetInsertPoint(good);
 }
 
 void HostFrame::fill_links(llvm::IRBuilder<>& builder, Value* links, u32 /*number*/) {
-  Value* context = function_->getArg(2);
+  Value* context = argument(interpreter::kContextArgument);
   Value* cache = builder.CreateLoad(builder.getPtrTy(), at(builder, context, offsetof(Context, translations)));
   Value* mmu = builder.CreateLoad(builder.getPtrTy(), at(builder, context, offsetof(Context, mmu)));
   builder.CreateStore(cache, at(builder, links, offsetof(Links, translations)));
@@ -105,14 +108,15 @@ void HostFrame::fill_links(llvm::IRBuilder<>& builder, Value* links, u32 /*numbe
 
 void HostFrame::go_on(llvm::IRBuilder<>& builder, Value* handler, Value* entry, Value* last) {
   llvm::CallInst* call =
-      builder.CreateCall(handler_type(builder), handler, {function_->getArg(0), entry, function_->getArg(2), last});
+      builder.CreateCall(handler_type(builder), handler,
+                         {entry, argument(interpreter::kStateArgument), argument(interpreter::kContextArgument), last});
   call->setCallingConv(kConvention);
   if (KVRM_TAIL_CALLS) call->setTailCallKind(llvm::CallInst::TCK_MustTail);
   builder.CreateRet(call);
 }
 
 void HostFrame::set_pc(llvm::IRBuilder<>& builder, Value* pc) {
-  builder.CreateStore(pc, at(builder, function_->getArg(0), offsetof(Cpu, pc)));
+  builder.CreateStore(pc, home(builder, offsetof(Cpu, pc)));
 }
 
 void HostFrame::go_on_at(llvm::IRBuilder<>& builder, Value* entry, Value* budget) {
@@ -123,7 +127,7 @@ void HostFrame::go_on_at(llvm::IRBuilder<>& builder, Value* entry, Value* budget
 
 // As find_entry(), inline: the processor predicts each exit by itself. With a constant pc most of this folds.
 void HostFrame::go_on_in_page(llvm::IRBuilder<>& builder, Value* pc, Value* budget) {
-  Value* context = function_->getArg(2);
+  Value* context = argument(interpreter::kContextArgument);
   Value* number = builder.CreateAnd(builder.CreateLShr(pc, memory::kPageShift), u64{Context::kCachedPages - 1});
   Value* known = builder.CreateInBoundsGEP(builder.getInt8Ty(), at(builder, context, offsetof(Context, pages)),
                                            builder.CreateMul(number, builder.getInt64(sizeof(Context::CachedPage))));
@@ -137,7 +141,7 @@ void HostFrame::go_on_in_page(llvm::IRBuilder<>& builder, Value* pc, Value* budg
   builder.CreateCondBr(found, here, search, likely(module_->getContext()));
   builder.SetInsertPoint(search);
   set_pc(builder, pc);
-  go_on(builder, handler("kvrm_region_go"), function_->getArg(1), budget);
+  go_on(builder, handler("kvrm_region_go"), argument(interpreter::kEntryArgument), budget);
 
   builder.SetInsertPoint(here);
   Value* entries = builder.CreateLoad(builder.getPtrTy(), at(builder, known, offsetof(Context::CachedPage, entries)));
@@ -156,7 +160,8 @@ void HostFrame::leave_to(llvm::IRBuilder<>& builder, u64 pc, Value* budget) {
   }
   const i64 offset = static_cast<i64>(pc - entry_pc_) / 4 * static_cast<i64>(sizeof(Entry));
   go_on_at(builder,
-           builder.CreateGEP(builder.getInt8Ty(), function_->getArg(1), builder.getInt64(static_cast<u64>(offset))),
+           builder.CreateGEP(builder.getInt8Ty(), argument(interpreter::kEntryArgument),
+                             builder.getInt64(static_cast<u64>(offset))),
            budget);
 }
 
@@ -166,13 +171,13 @@ void HostFrame::leave_to_register(llvm::IRBuilder<>& builder, Value* pc, Value* 
 
 void HostFrame::pause(llvm::IRBuilder<>& builder, u64 pc, Value* budget) {
   set_pc(builder, builder.getInt64(pc));
-  go_on(builder, handler("kvrm_region_pause"), function_->getArg(1), budget);
+  go_on(builder, handler("kvrm_region_pause"), argument(interpreter::kEntryArgument), budget);
 }
 
 void HostFrame::trap(llvm::IRBuilder<>& builder, u64 pc, Value* budget, Value* trap) {
-  builder.CreateStore(trap, at(builder, function_->getArg(2), offsetof(Context, trap)));
+  builder.CreateStore(trap, at(builder, argument(interpreter::kContextArgument), offsetof(Context, trap)));
   set_pc(builder, builder.getInt64(pc));
-  go_on(builder, handler("kvrm_region_trap"), function_->getArg(1), budget);
+  go_on(builder, handler("kvrm_region_trap"), argument(interpreter::kEntryArgument), budget);
 }
 
 }  // namespace kvrm::translator

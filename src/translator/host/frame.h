@@ -2,6 +2,7 @@
 // exit dispatches to the handler at the next pc.
 #pragma once
 
+#include "interpreter/entry.h"
 #include "translator/frame.h"
 
 namespace kvrm::translator {
@@ -25,6 +26,7 @@ class HostFrame final : public Frame {
  private:
   llvm::FunctionType* handler_type(llvm::IRBuilder<>& builder) const;
   llvm::Function* handler(const char* name);
+  llvm::Argument* argument(interpreter::HandlerArgument which) const;
   // Tail-calls a handler with its entry and the last argument.
   void go_on(llvm::IRBuilder<>& builder, llvm::Value* handler, llvm::Value* entry, llvm::Value* last);
   // Continues with the handler of another entry of the same page.

@@ -37,7 +37,12 @@ class Pass : public llvm::PassInfoMixin<Pass<kWork>> {
   }
 };
 
-void flags_at_exits(llvm::Function& function) { make_flags_at_exits(function, *function.getArg(0)); }
+// The lane's state is the argument that nothing else aliases, on every target.
+void flags_at_exits(llvm::Function& function) {
+  for (llvm::Argument& argument : function.args()) {
+    if (argument.hasNoAliasAttr()) return make_flags_at_exits(function, argument);
+  }
+}
 
 // A TLB lookup reads two words of an entry, in two blocks; accesses to a window share addresses. Within a block the
 // address folds into the load; across blocks it would take a register.

@@ -58,13 +58,17 @@ enum class TargetKind : u8 {
   kHot,      // the stencil itself, at the index
   kCold,
 };
+// How a hole of four bytes becomes one of one byte where its value fits: the byte `back` before it changes.
+enum class Shortening : u8 { kNone, kDisplacement, kImmediate };
 struct Relocation {
   u32 offset;
   RelocationKind kind;
   TargetKind target;
   u16 in_cold;  // the offset is one in the cold code
   u32 index;  // of the expression or the symbol, or an offset
-  u32 unused;
+  Shortening shortening;
+  u8 back;
+  u16 unused;
   i64 addend;
 };
 
@@ -77,7 +81,8 @@ struct Access {
   u32 index;
 };
 
-// The code of consecutive words is one hot part after another; what is rarely reached is elsewhere.
+// The code of consecutive words is one hot part after another; what is rarely reached is elsewhere. Relocations of the
+// hot part come first, each part's by offset.
 struct Stencil {
   u32 hot, hot_size;
   u32 cold, cold_size;

@@ -8,6 +8,9 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <algorithm>
+
+#include "translator/stencils/shorten.h"
 #include "translator/stencils/specialize.h"
 
 namespace kvrm::translator::stencils {
@@ -37,6 +40,7 @@ class Reader {
  private:
   bool relocation(const llvm::object::ELFRelocationRef& relocation, Piece& piece);
   bool symbol(llvm::StringRef name, bool zero_extended, Relocation& result);
+  static void load_hole(Piece& piece, Relocation& hole);
   bool data(const SectionRef& section, u64 at, Relocation& result);
 
   Symbols& symbols_;
@@ -64,8 +68,21 @@ bool Reader::symbol(llvm::StringRef name, bool zero_extended, Relocation& result
     result.target = TargetKind::kSymbol;
     result.index = symbols_.number(name.str());
   }
-  const bool is_hole = result.target == TargetKind::kHole;
-  return is_hole != (result.kind == RelocationKind::kRelative32);
+  return true;
+}
+
+// A sum of a hole and a constant is an address to LLVM: LEA relative to the instruction's end. MOV of an immediate has
+// the same size.
+void Reader::load_hole(Piece& piece, Relocation& hole) {
+  if (hole.target != TargetKind::kHole || hole.kind != RelocationKind::kRelative32 || hole.offset < 3) return;
+  u8* const lea = piece.bytes.data() + hole.offset - 3;
+  constexpr u8 kRexW = 0x48, kRexR = 0x04, kRexB = 0x01, kLea = 0x8d, kRelative = 0x05, kMov = 0xc7, kRegister = 0xc0;
+  if ((lea[0] & ~kRexR) != kRexW || lea[1] != kLea || (lea[2] & 0xc7) != kRelative) return;
+  lea[0] = (lea[0] & kRexR) != 0 ? kRexW | kRexB : kRexW;
+  lea[1] = kMov;
+  lea[2] = static_cast<u8>(kRegister | (lea[2] >> 3 & 7));
+  hole.kind = RelocationKind::kAbsolute32;
+  hole.addend += 4;
 }
 
 // Of a section of constants that functions share, only the one at `at` is copied.
@@ -111,6 +128,9 @@ bool Reader::relocation(const llvm::object::ELFRelocationRef& from, Piece& piece
   bool is_good = true;
   if (*section == from.getObject()->section_end()) {
     is_good = symbol(*target->getName(), from.getType() == llvm::ELF::R_X86_64_32, result);
+    load_hole(piece, result);
+    const bool is_hole = result.target == TargetKind::kHole;
+    is_good = is_good && is_hole != (result.kind == RelocationKind::kRelative32);
   } else if ((*section)->isText()) {
     // Jumps lead to the beginning of blocks.
     is_good = result.kind == RelocationKind::kRelative32 && result.addend == -4;
@@ -180,7 +200,9 @@ void Layout::shorten_jumps(Piece& piece) {
       block = *farther;
     } else {
       Relocation& shortened = piece.relocations[number];
-      shortened = {shortened.offset, jump->kind, jump->target, 0, jump->index, 0, jump->addend};
+      const u32 offset = shortened.offset;
+      shortened = *jump;
+      shortened.offset = offset;
       piece.jumps.erase(piece.jumps.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
@@ -242,6 +264,7 @@ void Layout::run(u64 entry) {
     code_.relocations[number].target = at.cold ? TargetKind::kCold : TargetKind::kHot;
     code_.relocations[number].index = at.offset;
   }
+  std::ranges::sort(code_.relocations, {}, [](const Relocation& one) { return std::pair(one.in_cold, one.offset); });
 }
 
 }  // namespace
@@ -280,6 +303,7 @@ std::unique_ptr<llvm::TargetMachine> make_target(std::string& error) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::InitializeNativeTargetAsmParser();
+  llvm::InitializeNativeTargetDisassembler();
   const std::string triple = llvm::sys::getProcessTriple();
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target) return nullptr;
@@ -316,6 +340,7 @@ std::map<std::string, Code> compile(llvm::Module& module, llvm::TargetMachine& t
     if (relocated && *relocated != (*object)->section_end()) relocations.emplace((*relocated)->getIndex(), section);
   }
   const Accesses accesses = accesses_of(**object);
+  const Shortener shortener(target);
   // A block's symbol is its function's, or that with a suffix.
   std::map<std::string, std::map<u64, SectionRef>> blocks;
   std::map<std::string, u64> entries;
@@ -335,6 +360,7 @@ std::map<std::string, Code> compile(llvm::Module& module, llvm::TargetMachine& t
       const auto found = relocations.find(index);
       if (!reader.read(section, found == relocations.end() ? nullptr : &found->second, pieces[index]))
         code.is_usable = false;
+      shortener.run(pieces[index].bytes, pieces[index].relocations);
       const auto faults = accesses.find(index);
       if (faults != accesses.end()) pieces[index].accesses = faults->second;
     }

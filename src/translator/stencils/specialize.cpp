@@ -108,9 +108,11 @@ class Draft {
     if (function_) function_->eraseFromParent();
   }
 
-  Value* cpu() { return function_->getArg(0); }
-  Value* context() { return function_->getArg(2); }
-  Value* budget() { return function_->getArg(3); }
+  Value* state() { return function_->getArg(interpreter::kStateArgument); }
+  Value* cpu() { return at(state(), u64(-interpreter::kStateBias)); }
+  Value* entry() { return function_->getArg(interpreter::kEntryArgument); }
+  Value* context() { return function_->getArg(interpreter::kContextArgument); }
+  Value* budget() { return function_->getArg(interpreter::kBudgetArgument); }
   Value* operands() { return function_->getArg(4); }
   Value* pc() { return function_->getArg(5); }
   llvm::IRBuilder<>& builder() { return builder_; }
@@ -181,9 +183,9 @@ void Draft::go_to(Value* callee, Value* entry, Value* budget) {
 void Draft::end_in_tail_calls(llvm::Function& made) {
   for (llvm::CallInst* end : calls_of(made, "kvrm_end")) {
     builder_.SetInsertPoint(end);
-    llvm::CallInst* call =
-        builder_.CreateCall(handler_, end->getArgOperand(0),
-                            {made.getArg(0), end->getArgOperand(1), made.getArg(2), end->getArgOperand(2)});
+    llvm::CallInst* call = builder_.CreateCall(handler_, end->getArgOperand(0),
+                                               {end->getArgOperand(1), made.getArg(interpreter::kStateArgument),
+                                                made.getArg(interpreter::kContextArgument), end->getArgOperand(2)});
     call->setCallingConv(kConvention);
     if (KVRM_TAIL_CALLS) call->setTailCallKind(llvm::CallInst::TCK_MustTail);
     builder_.CreateRet(call);
@@ -204,7 +206,7 @@ bool Draft::row(llvm::Function& meaning) {
   BasicBlock* on = block("on");
   builder_.CreateCondBr(trapped, bail, on, unlikely(module_.getContext()));
   builder_.SetInsertPoint(bail);
-  go_to(kBailName, function_->getArg(1), budget());
+  go_to(kBailName, entry(), budget());
   builder_.SetInsertPoint(on);
   llvm::InlineFunctionInfo info;
   if (!llvm::InlineFunction(*call, info).isSuccess()) return false;
@@ -250,7 +252,7 @@ bool Draft::bail_at(Instruction* read) {
   llvm::SplitBlock(here, read);
   here->getTerminator()->eraseFromParent();
   builder_.SetInsertPoint(here);
-  go_to(kBailName, function_->getArg(1), budget());
+  go_to(kBailName, entry(), budget());
   return true;
 }
 
@@ -261,7 +263,7 @@ bool Draft::move_pc(llvm::AllocaInst* home) {
   for (Instruction& instruction : llvm::instructions(*function_)) {
     if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
       for (Value* argument : call->args()) {
-        if (argument->getType()->isPointerTy() && llvm::getUnderlyingObject(argument) == cpu()) return false;
+        if (argument->getType()->isPointerTy() && llvm::getUnderlyingObject(argument) == state()) return false;
       }
       continue;
     }
@@ -269,7 +271,8 @@ bool Draft::move_pc(llvm::AllocaInst* home) {
     if (!llvm::isa<llvm::StoreInst, llvm::LoadInst>(instruction)) continue;
     llvm::APInt offset(64, 0);
     const Value* base = instruction.getOperand(index)->stripAndAccumulateConstantOffsets(layout, offset, true);
-    if (base != cpu()) continue;
+    if (base != state()) continue;
+    offset += u64(interpreter::kStateBias);
     if (offset == offsetof(Cpu, clock_ns)) clock_reads.push_back(&instruction);
     if (offset == offsetof(Cpu, pc)) instruction.setOperand(index, home);
   }
@@ -304,7 +307,7 @@ void Draft::lower_window_checks() {
 // What follows the row; for a branch a mark that branch() replaces when the target is simplified.
 void Draft::end_row(isa::Flow flow) {
   if (flow == isa::Flow::kNext) {
-    go_to(kNextName, function_->getArg(1), budget());
+    go_to(kNextName, entry(), budget());
     return;
   }
   auto mark = module_.getOrInsertFunction("kvrm_mark", builder_.getVoidTy(), builder_.getInt64Ty());
@@ -344,7 +347,7 @@ bool Draft::split_off_next(Value*& distance) {
   BasicBlock* taken = block("taken");
   builder_.CreateCondBr(choice->getCondition(), taken_if ? taken : next, taken_if ? next : taken);
   builder_.SetInsertPoint(next);
-  go_to(kNextName, function_->getArg(1), budget());
+  go_to(kNextName, entry(), budget());
   builder_.SetInsertPoint(taken);
   distance = taken_if ? choice->getTrueValue() : choice->getFalseValue();
   return true;
@@ -385,7 +388,7 @@ void Draft::branch_far(Value* target) {
   builder_.CreateCondBr(builder_.CreateICmpEQ(address, page), found, search, likely(module_.getContext()));
   builder_.SetInsertPoint(search);
   builder_.CreateStore(target, at(cpu(), offsetof(Cpu, pc)));
-  go_to("kvrm_region_go", function_->getArg(1), left);
+  go_to("kvrm_region_go", entry(), left);
   builder_.SetInsertPoint(found);
   Value* entries = builder_.CreateLoad(builder_.getPtrTy(), at(cached, offsetof(Context::CachedPage, entries)));
   builder_.CreateStore(page, at(context(), offsetof(Context, page_address)));
@@ -414,6 +417,10 @@ bool Draft::offset_of_word(Value* pointer, Value*& base, Value*& offset, u64& co
     constant += added.getZExtValue();
     base = step->getPointerOperand();
   }
+  if (base == state()) {  // a hole is an offset in the state, and no less than zero
+    base = cpu();
+    constant += u64(interpreter::kStateBias);
+  }
   if (offset) offset = builder_.CreateAdd(offset, builder_.getInt64(constant));
   return offset != nullptr;
 }
@@ -436,7 +443,7 @@ void Draft::fold_offsets() {
     // A slot of x: the array begins the state, and its slots have 8 bytes.
     static_assert(offsetof(Cpu, x) == 0);
     const auto* store = llvm::dyn_cast<llvm::StoreInst>(access);
-    if (!store || base != cpu()) continue;
+    if (!store || llvm::getUnderlyingObject(base) != state()) continue;
     if (constant >= sizeof(Cpu::x)) beyond_slots_.insert(pointer);
     const llvm::KnownBits bits = llvm::computeKnownBits(offset, module_.getDataLayout());
     if (bits.getMaxValue().ugt(255 * 8) || store->getValueOperand()->getType() != builder_.getInt64Ty()) continue;
@@ -447,9 +454,11 @@ void Draft::fold_offsets() {
 // Whether a store into the state that is not known as one of a general register may be one.
 bool Draft::may_write_slot(const llvm::StoreInst& store) const {
   const Value* pointer = store.getPointerOperand();
-  if (llvm::getUnderlyingObject(pointer, 0) != function_->getArg(0) || beyond_slots_.contains(pointer)) return false;
+  if (llvm::getUnderlyingObject(pointer, 0) != function_->getArg(interpreter::kStateArgument)) return false;
+  if (beyond_slots_.contains(pointer)) return false;
   llvm::APInt offset(64, 0);
-  return pointer->stripAndAccumulateConstantOffsets(module_.getDataLayout(), offset, true) != function_->getArg(0);
+  return pointer->stripAndAccumulateConstantOffsets(module_.getDataLayout(), offset, true) !=
+         function_->getArg(interpreter::kStateArgument);
 }
 
 // write() of semantics/registers.h writes a slot and then makes slot 31 zero.
@@ -464,7 +473,8 @@ bool Draft::simplify_writes(Writes writes, std::vector<u32>* slots) {
     const llvm::DataLayout& layout = module_.getDataLayout();
     const Value* base = store->getPointerOperand()->stripAndAccumulateConstantOffsets(layout, offset, true);
     const auto* value = llvm::dyn_cast<llvm::ConstantInt>(store->getValueOperand());
-    if (base == cpu() && offset == kZeroSlot * sizeof(u64) && value && value->isZero()) zeros.push_back(store);
+    offset += u64(interpreter::kStateBias);
+    if (base == state() && offset == kZeroSlot * sizeof(u64) && value && value->isZero()) zeros.push_back(store);
     const auto slot = slots_.find(store->getPointerOperand());
     if (slot == slots_.end()) {
       if (may_write_slot(*store)) return false;

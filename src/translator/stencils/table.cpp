@@ -1,6 +1,7 @@
 #include "translator/stencils/table.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <span>
 #include <unordered_map>
@@ -114,13 +115,19 @@ class Assembler {
     WordValues word;
     u32 hot = 0, cold = 0, data = 0;
     u32 bail = kNoCode;
+    u32 first_value = 0;     // of its holes
+    u64 shortened = 0;       // which of its relocations take one byte
+    u32 saved[2] = {0, 0};   // bytes of the hot part and of the cold one
   };
   void choose(const std::array<u32, interpreter::kWordsPerPage>& words);
+  void evaluate(Piece& piece);
   void place();
   u32 stub_of(Piece& piece);
   u32 jump_to(u64 address);
   void fill(Piece& piece, u32 next);
-  void relocate(Piece& piece, u32 next, const Relocation& relocation);
+  void copy_part(const Piece& piece, bool cold, u32 to, u32 from, u32 size);
+  void relocate_all(Piece& piece, u32 next);
+  u32 moved(const Piece& piece, bool cold, u32 offset) const;
   u32 target_of(Piece& piece, u32 next, TargetKind kind, u32 index);
   void copy(u32 to, const u8* from, u32 size) { std::memcpy(code_.bytes.data() + to, from, size); }
   u32 append(const u8* from, u32 size) {
@@ -132,6 +139,7 @@ class Assembler {
   const Table& table_;
   const u64 address_;
   std::vector<Piece> pieces_;
+  std::vector<u64> values_;  // of all relocations, one piece after the other
   std::unordered_map<u64, u32> jumps_;
   PageCode code_;
 };
@@ -146,17 +154,46 @@ void Assembler::choose(const std::array<u32, interpreter::kWordsPerPage>& words)
   }
   // The last word may go on to the next page.
   pieces_.push_back({&table_.go_on(), pieces_.back().word});
+  for (Piece& piece : pieces_) evaluate(piece);
+}
+
+constexpr u32 kSaved = 3;  // bytes, where one byte is enough
+
+// The values of the holes, and which of them are short.
+void Assembler::evaluate(Piece& piece) {
+  piece.first_value = static_cast<u32>(values_.size());
+  const std::span<const Relocation> relocations = table_.relocations(*piece.stencil);
+  for (u32 i = 0; i < relocations.size(); ++i) {
+    const Relocation& one = relocations[i];
+    const bool is_hole = one.target == TargetKind::kHole;
+    const u64 value = is_hole ? table_.value(one.index, piece.word) + static_cast<u64>(one.addend) : 0;
+    values_.push_back(value);
+    if (one.shortening == Shortening::kNone || i >= 64 || static_cast<i8>(value) != static_cast<i32>(value)) continue;
+    piece.shortened |= u64{1} << i;
+    piece.saved[one.in_cold] += kSaved;
+  }
+}
+
+// Where an offset of the stencil is when holes before it are short.
+u32 Assembler::moved(const Piece& piece, bool cold, u32 offset) const {
+  const std::span<const Relocation> relocations = table_.relocations(*piece.stencil);
+  u32 saved = 0;
+  for (u64 rest = piece.shortened; rest != 0; rest &= rest - 1) {
+    const Relocation& one = relocations[static_cast<u32>(std::countr_zero(rest))];
+    if (one.in_cold == cold && one.offset < offset) saved += kSaved;
+  }
+  return offset - saved;
 }
 
 void Assembler::place() {
   u32 at = 0;
   for (Piece& piece : pieces_) {
     piece.hot = at;
-    at += piece.stencil->hot_size;
+    at += piece.stencil->hot_size - piece.saved[0];
   }
   for (Piece& piece : pieces_) {
     piece.cold = at;
-    at += piece.stencil->cold_size;
+    at += piece.stencil->cold_size - piece.saved[1];
   }
   at = (at + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
   for (Piece& piece : pieces_) {
@@ -169,8 +206,12 @@ void Assembler::place() {
 u32 Assembler::stub_of(Piece& piece) {
   if (piece.bail != kNoCode) return piece.bail;
   Piece stub{&table_.plain(), piece.word};
-  stub.hot = append(table_.code(stub.stencil->hot), stub.stencil->hot_size);
-  for (const Relocation& relocation : table_.relocations(*stub.stencil)) relocate(stub, 0, relocation);
+  evaluate(stub);
+  stub.hot = static_cast<u32>(code_.bytes.size());
+  code_.bytes.resize(stub.hot + stub.stencil->hot_size - stub.saved[0]);
+  copy_part(stub, false, stub.hot, stub.stencil->hot, stub.stencil->hot_size);
+  relocate_all(stub, 0);
+  values_.resize(stub.first_value);
   return piece.bail = stub.hot;
 }
 
@@ -191,38 +232,62 @@ u32 Assembler::target_of(Piece& piece, u32 next, TargetKind kind, u32 index) {
     case TargetKind::kBail: return stub_of(piece);
     case TargetKind::kData: return piece.data + index;
     case TargetKind::kSymbol: return jump_to(table_.symbol(index));
-    case TargetKind::kHot: return piece.hot + index;
-    case TargetKind::kCold: return piece.cold + index;
+    case TargetKind::kHot: return piece.hot + moved(piece, false, index);
+    case TargetKind::kCold: return piece.cold + moved(piece, true, index);
     default: return 0;
   }
 }
 
-void Assembler::relocate(Piece& piece, u32 next, const Relocation& relocation) {
-  const u32 at = (relocation.in_cold ? piece.cold : piece.hot) + relocation.offset;
-  u64 value = 0;
-  u32 size = 4;
-  if (relocation.kind == RelocationKind::kRelative32) {
-    value = u64{target_of(piece, next, relocation.target, relocation.index)} - at;
-  } else {
-    value = table_.value(relocation.index, piece.word);
-    size = relocation.kind == RelocationKind::kAbsolute8    ? 1
-           : relocation.kind == RelocationKind::kAbsolute16 ? 2
-           : relocation.kind == RelocationKind::kAbsolute32 ? 4
-                                                            : 8;
+void Assembler::copy_part(const Piece& piece, bool cold, u32 to, u32 from, u32 size) {
+  constexpr u8 kOneByteDisplacement = 0x40, kForm = 0xc0, kOneByteImmediate = 2;  // of ModRM; of the opcode
+  const std::span<const Relocation> relocations = table_.relocations(*piece.stencil);
+  u32 done = 0;
+  for (u64 rest = piece.shortened; rest != 0; rest &= rest - 1) {
+    const Relocation& one = relocations[static_cast<u32>(std::countr_zero(rest))];
+    if (one.in_cold != cold) continue;
+    copy(to, table_.code(from + done), one.offset - done);
+    to += one.offset - done;
+    u8& changed = code_.bytes[to - one.back];
+    changed = static_cast<u8>(one.shortening == Shortening::kDisplacement ? (changed & ~kForm) | kOneByteDisplacement
+                                                                          : changed | kOneByteImmediate);
+    ++to;
+    done = one.offset + 1 + kSaved;
   }
-  value += static_cast<u64>(relocation.addend);
-  copy(at, reinterpret_cast<const u8*>(&value), size);
+  copy(to, table_.code(from + done), size - done);
+}
+
+void Assembler::relocate_all(Piece& piece, u32 next) {
+  const std::span<const Relocation> relocations = table_.relocations(*piece.stencil);
+  u32 saved[2] = {0, 0};
+  for (u32 i = 0; i < relocations.size(); ++i) {
+    const Relocation& one = relocations[i];
+    const u32 at = (one.in_cold ? piece.cold : piece.hot) + one.offset - saved[one.in_cold];
+    const bool is_short = i < 64 && (piece.shortened >> i & 1) != 0;
+    u64 value = values_[piece.first_value + i];
+    u32 size = 4;
+    if (one.kind == RelocationKind::kRelative32) {
+      value = u64{target_of(piece, next, one.target, one.index)} - at + static_cast<u64>(one.addend);
+    } else {
+      size = is_short || one.kind == RelocationKind::kAbsolute8 ? 1
+             : one.kind == RelocationKind::kAbsolute16          ? 2
+             : one.kind == RelocationKind::kAbsolute32          ? 4
+                                                                : 8;
+    }
+    copy(at, reinterpret_cast<const u8*>(&value), size);
+    if (is_short) saved[one.in_cold] += kSaved;
+  }
 }
 
 void Assembler::fill(Piece& piece, u32 next) {
   const Stencil& stencil = *piece.stencil;
-  copy(piece.hot, table_.code(stencil.hot), stencil.hot_size);
-  if (stencil.cold_size != 0) copy(piece.cold, table_.code(stencil.cold), stencil.cold_size);
+  copy_part(piece, false, piece.hot, stencil.hot, stencil.hot_size);
+  if (stencil.cold_size != 0) copy_part(piece, true, piece.cold, stencil.cold, stencil.cold_size);
   if (stencil.data_size != 0) copy(piece.data, table_.data(stencil.data), stencil.data_size);
-  for (const Relocation& relocation : table_.relocations(stencil)) relocate(piece, next, relocation);
+  relocate_all(piece, next);
   for (const Access& access : table_.accesses(stencil)) {
-    code_.accesses.push_back({(access.in_cold ? piece.cold : piece.hot) + access.offset,
-                              target_of(piece, next, access.target, access.index)});
+    code_.accesses.push_back(
+        {(access.in_cold ? piece.cold : piece.hot) + moved(piece, access.in_cold != 0, access.offset),
+         target_of(piece, next, access.target, access.index)});
   }
 }
 
