@@ -56,6 +56,7 @@ Json as_json(const Statistics& statistics, const RunFacts& facts) {
   Json json = {
       {"instructions", statistics.instructions},
       {"shared_instructions", statistics.shared_instructions},
+      {"warp_instructions", statistics.warp_instructions},
       {"seconds", statistics.seconds},
       {"ips", statistics.seconds > 0 ? executed(statistics) / statistics.seconds : 0},
       {"device", statistics.device},
@@ -81,6 +82,7 @@ Json as_json(const Statistics& statistics, const RunFacts& facts) {
     json["fp_fast"] = statistics.floats->fast;
     json["fp_slow"] = statistics.floats->slow;
   }
+  if (statistics.warp_instructions != 0) json["active_lanes"] = statistics.active_lanes();
   add_facts(facts, json);
   json["dispatch"] = dispatch_json(statistics.dispatch);
   return json;
@@ -143,6 +145,8 @@ std::string run_text(const Statistics& statistics, const RunFacts& facts) {
     group.line("shared",
                formatted("{} of them ran once for several lanes", whole_number(statistics.shared_instructions)));
   }
+  if (facts.lanes > 1 && statistics.warp_instructions != 0)
+    group.line("active lanes", formatted("{:.1f} an instruction", statistics.active_lanes()));
   group.line("time", seconds_text(statistics.seconds));
   if (statistics.seconds > 0) group.line("rate", rate_text(executed(statistics), statistics.seconds));
   if (statistics.launches > 1) {

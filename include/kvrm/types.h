@@ -202,6 +202,7 @@ struct Tier {
 struct Statistics {
   std::uint64_t instructions = 0;
   std::uint64_t shared_instructions = 0;  // GPU: of these, instructions that ran once for several jobs
+  std::uint64_t warp_instructions = 0;  // GPU: as warps executed them, each once for the lanes that ran it together
   double seconds = 0;  // spent running
   std::uint64_t system_calls = 0;
   std::uint64_t in_kernel_calls = 0;  // GPU: system calls that the kernel answered
@@ -223,6 +224,12 @@ struct Statistics {
   DispatchStatistics dispatch;
   std::string device = "cpu";
   std::string engine = "interp";
+
+  // GPU: how many lanes ran an instruction together, on average. Lanes that diverge inside a region count as together.
+  double active_lanes() const {
+    if (warp_instructions == 0) return 0;
+    return static_cast<double>(instructions - shared_instructions) / static_cast<double>(warp_instructions);
+  }
 
   // Adds the figures of another machine of the same kind. Device, engine and dispatch mode stay.
   KVRM_API Statistics& operator+=(const Statistics& more);

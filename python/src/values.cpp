@@ -120,6 +120,7 @@ nb::dict as_dict(const Statistics& statistics) {
   result["engine"] = statistics.engine;
   result["instructions"] = statistics.instructions;
   result["shared_instructions"] = statistics.shared_instructions;
+  result["warp_instructions"] = statistics.warp_instructions;
   result["seconds"] = statistics.seconds;
   result["system_calls"] = statistics.system_calls;
   result["in_kernel_calls"] = statistics.in_kernel_calls;
@@ -208,6 +209,10 @@ void bind_statistics(nb::module_& module) {
   type.def_ro("instructions", &Statistics::instructions)
       .def_ro("shared_instructions", &Statistics::shared_instructions,
               "Of these, instructions that ran once for several jobs.")
+      .def_ro("warp_instructions", &Statistics::warp_instructions,
+              "GPU: as warps executed them, each once for the lanes that ran it together.")
+      .def_prop_ro("active_lanes", &Statistics::active_lanes,
+                   "GPU: how many lanes ran an instruction together, on average.")
       .def_ro("seconds", &Statistics::seconds, "Spent running.")
       .def_ro("system_calls", &Statistics::system_calls)
       .def_ro("in_kernel_calls", &Statistics::in_kernel_calls)

@@ -176,7 +176,9 @@ Statistics CudaBackend::statistics() const {
   Statistics result = past_;
   result.system_calls = result.in_kernel_calls + result.mailbox_calls;
   for (const auto* set : {set_.get(), job_set_.get()}) {
-    if (set) result.launches += set->launches();
+    if (!set) continue;
+    result.launches += set->launches();
+    result.warp_instructions += set->warp_instructions();
   }
   if (slice_.count() != 0) {
     result.launches_reason =

@@ -31,12 +31,13 @@ Tier& Tier::operator+=(const Tier& more) {
 
 Statistics& Statistics::operator+=(const Statistics& more) {
   // The binding names every member, so a new one does not compile until this function adds it.
-  const auto& [more_instructions, more_shared, more_seconds, more_calls, more_in_kernel, more_mailbox, more_launches,
-               more_reason, more_jobs, more_decoded, more_invalidations, more_regions, more_cached, more_words,
-               more_translation, more_link, more_tiers, more_private, more_given_up, more_floats, more_dispatch,
-               its_device, its_engine] = more;
+  const auto& [more_instructions, more_shared, more_warp, more_seconds, more_calls, more_in_kernel, more_mailbox,
+               more_launches, more_reason, more_jobs, more_decoded, more_invalidations, more_regions, more_cached,
+               more_words, more_translation, more_link, more_tiers, more_private, more_given_up, more_floats,
+               more_dispatch, its_device, its_engine] = more;
   instructions += more_instructions;
   shared_instructions += more_shared;
+  warp_instructions += more_warp;
   seconds += more_seconds;
   system_calls += more_calls;
   in_kernel_calls += more_in_kernel;

@@ -146,6 +146,10 @@ u32 stream_jobs(Lanes kind, const SimulatedDevice::Plan& plan, u32 job_count, u6
     EXPECT_EQ(end.host_calls, 1u) << i;
     EXPECT_EQ(device.output(i), jobs[i].input) << i;
   }
+  u64 retired = 0;
+  for (u32 i = 0; i < job_count; ++i) retired += device.end(i).retired - device.end(i).shared;
+  EXPECT_LE(device.warp_instructions(), retired);
+  EXPECT_GE(device.warp_instructions() << plan.group_shift, retired);
   EXPECT_EQ(device.world().frames_in_use(), 0u);
   EXPECT_EQ(device.free_slots(), plan.slots);
   return launches;

@@ -209,6 +209,7 @@ class SimulatedDevice {
     launch_.raw_calls = run.raw_calls;
     launch_.orders = run.orders.empty() ? nullptr : run.orders.data();
     next_job_ = next_finished_ = 0;
+    warp_instructions_ = 0;
     sync::store<sync::kRelaxed, sync::kSystem>(&control_, 0u);
     std::fill(finished_.begin(), finished_.end(), 0);
     std::fill(progress_.begin(), progress_.end(), 0);
@@ -255,6 +256,7 @@ class SimulatedDevice {
   // How far a lane says it has come.
   u64 progress(u32 lane) const { return sync::load<sync::kRelaxed, sync::kSystem>(&progress_[lane]); }
   const kernel::JobEnd& end(u32 number) const { return ends_[number]; }
+  u64 warp_instructions() const { return warp_instructions_; }
   // All jobs so far in the order of their ends.
   const std::vector<u32>& finished() const { return order_; }
   const std::string& output(u32 job, kernel::Stream stream = kernel::Stream::kOut) { return outputs_[{job, stream}]; }
@@ -313,6 +315,7 @@ class SimulatedDevice {
     launch_.control_cache = &control_cache_;
     launch_.unfinished = &unfinished_;
     launch_.progress = progress_.data();
+    launch_.warp_instructions = &warp_instructions_;
     if (!drain_) drain_ = std::make_unique<cuda::OutputDrain>(ring_.view());
   }
 
@@ -342,6 +345,7 @@ class SimulatedDevice {
   std::size_t collected_ = 0;
   u32 next_job_ = 0, next_finished_ = 0, control_ = 0, unfinished_ = 0;
   kernel::ControlCache control_cache_{};
+  u64 warp_instructions_ = 0;
   kernel::Launch launch_{};
   std::mutex drain_mutex_;
   std::unique_ptr<cuda::OutputDrain> drain_;

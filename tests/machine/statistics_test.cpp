@@ -13,14 +13,14 @@ using namespace test;
 // Every number is another one, times `scale`.
 Statistics numbered(std::uint64_t scale) {
   Statistics made;
-  auto& [instructions, shared_instructions, seconds, system_calls, in_kernel_calls, mailbox_calls, launches,
-         launches_reason, jobs, decoded_words, code_invalidations, regions, cached_regions, region_words,
+  auto& [instructions, shared_instructions, warp_instructions, seconds, system_calls, in_kernel_calls, mailbox_calls,
+         launches, launches_reason, jobs, decoded_words, code_invalidations, regions, cached_regions, region_words,
          translation_seconds, link_seconds, tiers, private_bytes, windows_given_up, floats, dispatch, device, engine] =
       made;
   std::uint64_t next = 0;
-  for (std::uint64_t* number :
-       {&instructions, &shared_instructions, &system_calls, &in_kernel_calls, &mailbox_calls, &launches, &jobs,
-        &decoded_words, &code_invalidations, &regions, &cached_regions, &region_words, &private_bytes}) {
+  for (std::uint64_t* number : {&instructions, &shared_instructions, &warp_instructions, &system_calls,
+                                &in_kernel_calls, &mailbox_calls, &launches, &jobs, &decoded_words, &code_invalidations,
+                                &regions, &cached_regions, &region_words, &private_bytes}) {
     *number = ++next * scale;
   }
   for (double* number : {&seconds, &translation_seconds, &link_seconds}) *number = static_cast<double>(++next * scale);
@@ -40,6 +40,7 @@ Statistics numbered(std::uint64_t scale) {
 void expect_equal(const Statistics& a, const Statistics& b) {
   EXPECT_EQ(a.instructions, b.instructions);
   EXPECT_EQ(a.shared_instructions, b.shared_instructions);
+  EXPECT_EQ(a.warp_instructions, b.warp_instructions);
   EXPECT_EQ(a.seconds, b.seconds);
   EXPECT_EQ(a.system_calls, b.system_calls);
   EXPECT_EQ(a.in_kernel_calls, b.in_kernel_calls);

@@ -23,7 +23,16 @@ constexpr u64 kPrivateCodeBytes = u64{128} << 20;
 constexpr u32 kUsualTables = 24;                // of a group: what an ordinary program touches
 
 // Words that all lanes access, each on a cache line of its own.
-enum Counter : u32 { kNextJob, kNextFinished, kRingHead, kKnownTail, kFreeSlots, kControlCache, kCounters };
+enum Counter : u32 {
+  kNextJob,
+  kNextFinished,
+  kWarpInstructions,
+  kRingHead,
+  kKnownTail,
+  kFreeSlots,
+  kControlCache,
+  kCounters
+};
 constexpr u64 kCounterBytes = 256;
 
 // In the pinned words that are shared with the host, each on lines of its own: the ring's tail, and kernel::Launch's.
@@ -248,6 +257,7 @@ kernel::Launch LaneSet::describe() const {
   launch.control_cache = reinterpret_cast<kernel::ControlCache*>(counter(kControlCache));
   launch.unfinished = reinterpret_cast<u32*>(words_.address() + kUnfinishedAt);
   launch.progress = reinterpret_cast<u64*>(progress_.address());
+  launch.warp_instructions = reinterpret_cast<u64*>(counter(kWarpInstructions));
   return launch;
 }
 
@@ -416,8 +426,8 @@ Result<void> LaneSet::reset_run(const Run& run) {
   std::memset(progress_.host(), 0, progress_.size());
   std::memset(finished_.host(), 0, finished_.size());
   *control_word() = 0;
-  const u32 zero = 0;
-  for (const Counter which : {kNextJob, kNextFinished}) {
+  const u64 zero = 0;
+  for (const Counter which : {kNextJob, kNextFinished, kWarpInstructions}) {
     if (auto done = upload(counters_.address() + which * kCounterBytes, &zero, sizeof(zero)); !done) return done;
   }
   return upload(orders_.address(), run.orders.data(), run.orders.size_bytes());
@@ -492,10 +502,16 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   calls_.commands += calls.commands;
   if (!ran) return ran;
   if (drain_->broken()) return Error{"the GPU's output made no sense: the device may be broken"};
-  if (run.orders.empty()) return {};
-  if (auto done = copies_.download(ends_.data(), job_ends_.address(), padded_lanes_ * sizeof(kernel::JobEnd)); !done)
-    return done;
-  return copies_.wait();
+  u64 warp_instructions = 0;
+  const DeviceAddress counted = counters_.address() + kWarpInstructions * kCounterBytes;
+  if (auto done = copies_.download(&warp_instructions, counted, sizeof(warp_instructions)); !done) return done;
+  if (!run.orders.empty()) {
+    if (auto done = copies_.download(ends_.data(), job_ends_.address(), padded_lanes_ * sizeof(kernel::JobEnd)); !done)
+      return done;
+  }
+  if (auto done = copies_.wait(); !done) return done;
+  warp_instructions_ += warp_instructions;
+  return {};
 }
 
 Result<void> LaneSet::with_memory(u32 lane, const std::function<void(memory::GuestMemory&)>& work) {

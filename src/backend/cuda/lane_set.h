@@ -104,6 +104,8 @@ class LaneSet {
   Result<void> set_registers(u32 first, std::span<const Cpu> cpus);
 
   u64 launches() const { return launches_; }
+  // Instructions that warps have executed, each once for the lanes that ran it together.
+  u64 warp_instructions() const { return warp_instructions_; }
   const ServiceStatistics& calls() const { return calls_; }
 
   // Instructions between two polls of the host: a few milliseconds.
@@ -180,7 +182,7 @@ class LaneSet {
   std::mutex drain_mutex_;
   std::unique_ptr<OutputDrain> drain_;
   const Hooks* hooks_ = nullptr;
-  u64 launches_ = 0;
+  u64 launches_ = 0, warp_instructions_ = 0;
   ServiceStatistics calls_;
 };
 

@@ -72,6 +72,7 @@ class GroupRunner {
         trap_handler_.finish_job();
       }
     });
+    if (lane_.space.lane == 0) (void)sync::add<sync::kRelaxed, sync::kDevice>(launch_.warp_instructions, group_ran_);
     lane_.steps = scheduler_.step;
     lane_.since_round_robin = scheduler_.since_round_robin;
     sync::store<sync::kRelaxed, sync::kSystem>(progress, run_.retired_before);
@@ -126,6 +127,7 @@ class GroupRunner {
       handle_slice_end(result.trap);
     }
     const u32 most_ran = ~warp_.reduce_min(~result.ran);  // in a region each lane has its own count
+    group_ran_ += most_ran;
     const u32 waited = result.interrupted ? launch_.slice : launch_.samples ? 0 : result.slow;
     controller_.advance(most_ran + ~warp_.reduce_min(~waited) + 1);
     scheduler_.advance(choice, most_ran);
@@ -171,6 +173,7 @@ class GroupRunner {
   bool cancelled_;
   bool out_of_jobs_;
   bool paused_ = false;
+  u64 group_ran_ = 0;  // instructions, each once for the lanes that ran it together
 };
 
 // Every lane of the group calls this. `seat` is the number of the group among those that run at the same time.

@@ -198,6 +198,7 @@ struct Launch {
   ControlCache* control_cache;  // device memory
   u32* unfinished;  // pinned: set by a lane that leaves with work left because of a pause
   u64* progress;  // pinned, one for each lane: instructions of this launch so far
+  u64* warp_instructions;  // device memory: what groups have executed, an instruction once for the lanes together
 };
 
 }  // namespace kvrm::backend::kernel
