@@ -3,6 +3,7 @@
 
 #include "base/cpu.h"
 #include "memory/mmu.h"
+#include "memory/window.h"
 
 namespace kvrm::interpreter {
 
@@ -76,6 +77,9 @@ struct Context {
   // The page being run: its guest address and its entries.
   u64 page_address;
   const Entry* entries;
+  // Guest address 0 on the host, for code that accesses memory through the window; null: no such code may run.
+  u8* window;
+  u64 outside_window = ~(memory::Window::kBytes - 1);  // bits that addresses in a window do not have
 
   // A direct-mapped cache of entered pages.
   struct CachedPage {
@@ -89,8 +93,6 @@ struct Context {
 
   memory::Tlb* translations;
   memory::Mmu* mmu;
-  // Guest address 0 on the host, for code that accesses memory through the window; null: no such code may run.
-  u8* window;
   class PredecodeCache* cache;
 
   // The entry pc of the region that last paused because the budget ended; kNoAddress: not in the last burst.

@@ -69,6 +69,54 @@ TEST(Quick, BudgetsAreExact) {
   }
 }
 
+// Words that set the flags, and the branch after them, which have code together; also where the branch is entered
+// alone.
+TEST(Quick, ComparesWithTheirBranchesAreExact) {
+  const Words setters = {0xeb02003f /* cmp x1, x2 */, 0x6b020023 /* subs w3, w1, w2 */,
+                         0xf1000c3f /* cmp x1, #3 */, 0x71000423 /* subs w3, w1, #1 */,
+                         0xb100043f /* cmn x1, #1 */, 0x31000423 /* adds w3, w1, #1 */,
+                         0xf240043f /* tst x1, #3 */, 0x72000c23 /* ands w3, w1, #15 */,
+                         0xea02003f /* tst x1, x2 */, 0x6a020023 /* ands w3, w1, w2 */};
+  constexpr unsigned kConditions = 16, kBlock = 8, kFirst = 2;
+  constexpr std::uint32_t kForward = 3, kBackward = 0x7fffd;
+  // The second word of a pair is the last of the first page, too.
+  Words words(4, kNop);
+  for (const std::uint32_t setter : setters) {
+    for (std::uint32_t condition = 0; condition < kConditions; ++condition) {
+      for (const std::uint32_t offset : {kForward, kBackward}) {
+        for (const std::uint32_t word :
+             {movz(9, 1), hlt(0), setter, 0x54000000 | offset << 5 | condition, movz(9, 2), hlt(0), movz(9, 3), hlt(0)})
+          words.push_back(word);
+      }
+    }
+  }
+  const std::uint64_t size = (words.size() * 4 + kPage - 1) / kPage * kPage;
+  Machine interp = make(Engine::kInterpreter), quick = make(Engine::kJit);
+  for (Machine* machine : {&interp, &quick}) {
+    ASSERT_TRUE(machine->map(kOther, size, kProtectRead | kProtectWrite | kProtectExecute).ok());
+    ASSERT_TRUE(machine->write(kOther, bytes_of(words)).ok());
+  }
+  const std::uint64_t values[] = {0, 1, 3, ~std::uint64_t{0}, std::uint64_t{1} << 63, 0x80000000, 0x7fffffff};
+  for (std::uint64_t block = 4; block + kBlock <= words.size(); block += kBlock) {
+    for (const std::uint64_t a : values) {
+      for (const std::uint64_t b : {values[0], values[2], values[3], values[4]}) {
+        for (const unsigned from : {kFirst, kFirst + 1}) {
+          for (Machine* machine : {&interp, &quick}) {
+            machine->set_x(1, a);
+            machine->set_x(2, b);
+            machine->set_x(9, 0);
+            machine->set_pc(kOther + (block + from) * 4);
+          }
+          const Stop expected = interp.run(100), stop = quick.run(100);
+          ASSERT_EQ(stop.instructions, expected.instructions) << block;
+          ASSERT_EQ(stop.pc, expected.pc) << block;
+          ASSERT_TRUE(quick.registers() == interp.registers()) << block << " " << a << " " << b << " " << from;
+        }
+      }
+    }
+  }
+}
+
 // Code is made for one address: the same words elsewhere have other addresses in them.
 TEST(Quick, EqualWordsAtTwoAddresses) {
   const Words words = {0x10000000 /* adr x0, . */, hlt(0)};

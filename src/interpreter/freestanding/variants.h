@@ -48,6 +48,15 @@ struct Variants {
   template <u32 kVariant>
   static constexpr bool kStaysInPage = kIsBranch && kVariant / kCombinations == 1;
 
+  // How many words a direct branch goes.
+  static constexpr i32 branch_words(const Op& op) {
+    i32 words = 0;
+    if constexpr (KVRM_HAS(simm26)) words = op.simm26;
+    if constexpr (KVRM_HAS(simm19)) words = op.simm19;
+    if constexpr (KVRM_HAS(simm14)) words = op.simm14;
+    return words;
+  }
+
  private:
   template <class... By>
   static constexpr u32 choose_values(const Op& op, u32 variant, isa::Dimensions<By...>) {
@@ -64,11 +73,7 @@ struct Variants {
   }
 
   static constexpr u32 stays_in_page(const Op& op, u32 index) {
-    i32 words = 0;
-    if constexpr (KVRM_HAS(simm26)) words = op.simm26;
-    if constexpr (KVRM_HAS(simm19)) words = op.simm19;
-    if constexpr (KVRM_HAS(simm14)) words = op.simm14;
-    const i64 target = i64{index} + words;
+    const i64 target = i64{index} + branch_words(op);
     return target >= 0 && target < 1024;
   }
 };

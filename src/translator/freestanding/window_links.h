@@ -28,7 +28,7 @@ struct WindowLoad {
   const u8* at;
 
   KVRM_INLINE bool load(u8& value) const {
-    u32 wide;
+    u64 wide;
     asm goto("1: movzbl %1, %k0" KVRM_FAULTS(1) : "=r"(wide) : KVRM_AT(0, 1) : : fault);
     value = static_cast<u8>(wide);
     return true;
@@ -36,7 +36,7 @@ struct WindowLoad {
     return false;
   }
   KVRM_INLINE bool load(u16& value) const {
-    u32 wide;
+    u64 wide;
     asm goto("1: movzwl %1, %k0" KVRM_FAULTS(1) : "=r"(wide) : KVRM_AT(0, 2) : : fault);
     value = static_cast<u16>(wide);
     return true;
@@ -44,9 +44,9 @@ struct WindowLoad {
     return false;
   }
   KVRM_INLINE bool load(u32& value) const {
-    u32 found;
-    asm goto("1: movl %1, %k0" KVRM_FAULTS(1) : "=r"(found) : KVRM_AT(0, 4) : : fault);
-    value = found;
+    u64 wide;
+    asm goto("1: movl %1, %k0" KVRM_FAULTS(1) : "=r"(wide) : KVRM_AT(0, 4) : : fault);
+    value = static_cast<u32>(wide);
     return true;
   fault:
     return false;
@@ -219,6 +219,15 @@ struct WindowPieces<T, 64> {
   using Type = Vector[4];
 };
 
+// What it is when it is stored.
+template <class T>
+struct StoredPieces : WindowPieces<T> {};
+#if defined(KVRM_WINDOW_STENCILS)
+// Stencils read both registers from memory, so one vector takes fewer instructions than two words and their check.
+template <>
+struct StoredPieces<semantics::Pair<u64>> : WindowPieces<U128> {};
+#endif
+
 template <class T>
 inline constexpr bool kIsVoid = false;
 template <>
@@ -246,7 +255,7 @@ struct WindowMemory {
 
   template <class T>
   KVRM_INLINE Trap store(Cpu& cpu, u64 address, const T& value) {
-    using Pieces = typename WindowPieces<T>::Type;
+    using Pieces = typename StoredPieces<T>::Type;
     if constexpr (kIsVoid<Pieces>) {
       return otherwise.store(cpu, address, value);
     } else {

@@ -267,8 +267,8 @@ LaneRegions::Pace LaneRegions::between_bursts(const Cpu& cpu, u64 retired) {
   }
   if (!sampler_.is_due()) return {sampler_.due_in(), 0};
   const auto inside = installed_.find(paused);
-  sampler_.begin_trace(inside == installed_.end() ? nullptr : inside->second.region.get());
-  return {kLongestBurst, Sampler::kSteps};
+  const u32 steps = sampler_.begin_trace(inside == installed_.end() ? nullptr : inside->second.region.get());
+  return {kLongestBurst, steps};
 }
 
 isa::Flow LaneRegions::flow_at(u64 address) {

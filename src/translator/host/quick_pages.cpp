@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "translator/host/perf_map.h"
 #include "translator/host/thread_clock.h"
@@ -60,13 +61,16 @@ interpreter::Handler QuickPage::handler(u32 index) const {
 namespace {
 
 void list_words(const QuickPage& page) {
+  std::map<u64, u32> words;  // by host address
   for (u32 i = 0; i < interpreter::kWordsPerPage; ++i) {
-    const interpreter::Handler code = page.handler(i);
-    const interpreter::Handler next = i + 1 < interpreter::kWordsPerPage ? page.handler(i + 1) : nullptr;
-    if (!code || !next) continue;
+    if (const interpreter::Handler code = page.handler(i)) words.emplace(reinterpret_cast<u64>(code), i);
+  }
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    const auto next = std::next(word);
+    if (next == words.end()) break;
     char name[32];
-    std::snprintf(name, sizeof(name), "quick_%llx", page.address() + u64{i} * 4);
-    list_for_perf(reinterpret_cast<const void*>(code), reinterpret_cast<u64>(next) - reinterpret_cast<u64>(code), name);
+    std::snprintf(name, sizeof(name), "quick_%llx", page.address() + u64{word->second} * 4);
+    list_for_perf(reinterpret_cast<const void*>(word->first), next->first - word->first, name);
   }
 }
 

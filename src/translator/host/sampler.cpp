@@ -24,19 +24,25 @@ void Sampler::ran(u64 instructions) {
   since_trace_ += instructions;
 }
 
-void Sampler::begin_trace(const Region* inside) {
+u64 Sampler::random() {
+  random_ = random_ * 6364136223846793005 + 1442695040888963407;
+  return random_ >> 40;
+}
+
+u32 Sampler::begin_trace(const Region* inside) {
   tracing_ = true;
+  to_pass_ = eager_ ? 0 : static_cast<u32>(random() % kSteps);
   trace_begin_ = steps_.size();
   translated_ = 0;
   inside_ = inside;
+  return to_pass_ + kSteps;
 }
 
 // Random, so that traces do not keep step with the program.
 u64 Sampler::next_period(double seconds, double instructions) {
   if (eager_) return kShortestPeriod;
   const double interval = run_seconds_ < kShortRun ? kFirstInterval : kInterval;
-  random_ = random_ * 6364136223846793005 + 1442695040888963407;
-  const double jitter = 0.75 + 0.5 * static_cast<double>(random_ >> 40) / static_cast<double>(1 << 24);
+  const double jitter = 0.75 + 0.5 * static_cast<double>(random()) / static_cast<double>(1 << 24);
   const double period = instructions * interval / std::max(seconds, 1e-7) * jitter;
   return std::clamp(static_cast<u64>(period), kShortestPeriod, kLongestPeriod);
 }
@@ -52,12 +58,13 @@ void Sampler::measure(double seconds_an_instruction, std::size_t interpreted, u3
 }
 
 Translator::Run Sampler::end_trace(u32 quick) {
+  tracing_ = false;
+  const std::size_t recorded = steps_.size() - trace_begin_, steps = recorded + translated_;
+  if (steps == 0 && !eager_) return {};  // a system call came first; the next trace tells what ran
   const double now = thread_seconds(), seconds = std::max(0.0, now - clock_);
   clock_ = now;
   run_seconds_ += seconds;
-  tracing_ = false;
   const auto instructions = static_cast<double>(since_trace_);
-  const std::size_t recorded = steps_.size() - trace_begin_, steps = recorded + translated_;
   if (recorded != 0) traces_.push_back({trace_begin_, steps_.size(), since_trace_ / steps});
   if (in_one_go_ && since_trace_ != 0 && steps != 0) measure(seconds / instructions, recorded - quick, quick);
   const auto share = [&](std::size_t part) {

@@ -32,14 +32,19 @@ class Sampler {
   // How many instructions until then.
   u64 due_in() const { return period_ - since_trace_; }
 
-  // `inside`: the region that the lane is in; null: none.
-  void begin_trace(const Region* inside);
+  // `inside`: the region that the lane is in; null: none. Returns how many instructions to step through: bursts end at
+  // some branches only, so a random number of instructions passes before the first that is recorded.
+  u32 begin_trace(const Region* inside);
   // The region the trace is in.
   const Region* inside() const { return inside_; }
   void leave_region() { inside_ = nullptr; }
   void enter_region(const Region* region) { inside_ = region; }
-  void step_in_region() { ++translated_; }
-  void step(const TraceStep& step) { steps_.push_back(step); }
+  void step_in_region() {
+    if (!passes()) ++translated_;
+  }
+  void step(const TraceStep& step) {
+    if (!passes()) steps_.push_back(step);
+  }
   // The interpreted instructions of the trace, so far.
   std::span<const TraceStep> trace() const { return std::span(steps_).subspan(trace_begin_); }
   // Ends the trace, `quick` steps of which were in quick code. Returns what the lane has done since the last one.
@@ -69,6 +74,8 @@ class Sampler {
     u64 weight;
   };
   u64 next_period(double seconds, double instructions);
+  u64 random();
+  bool passes() { return to_pass_ != 0 && to_pass_-- != 0; }
   // Seconds of an instruction, from bursts that ran in one tier alone.
   struct Cost {
     double seconds;
@@ -80,6 +87,7 @@ class Sampler {
   std::vector<TraceStep> steps_;
   std::vector<Trace> traces_;
   std::size_t trace_begin_ = 0;
+  u32 to_pass_ = 0;  // instructions before the first that is recorded
   u32 translated_ = 0;  // steps of the trace that regions would have run
   const Region* inside_ = nullptr;
   bool tracing_ = false;

@@ -23,6 +23,7 @@
 #include "translator/passes/segments.h"
 #include "translator/passes/window_accesses.h"
 #include "translator/stitcher.h"
+#include "translator/window_loads.h"
 
 namespace kvrm::translator {
 namespace {
@@ -97,6 +98,7 @@ void optimize(llvm::Function& function, llvm::TargetMachine& target, bool privat
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());
+  if (uses_window) passes.addPass(Pass<drop_load_masks>());
   passes.addPass(Pass<compare_operands>());
   if (is_gpu) passes.addPass(llvm::JumpThreadingPass());  // a TLB hit tests once
   passes.addPass(Pass<flags_at_exits>());

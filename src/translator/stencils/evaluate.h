@@ -7,6 +7,7 @@ namespace kvrm::translator::stencils {
 
 struct WordValues {
   u64 operands, pc;
+  u64 next_operands = 0;  // of the second word of a pair
 };
 
 namespace detail {
@@ -45,6 +46,8 @@ inline u64 evaluate(const Step* steps, u32 count, const WordValues& word) {
     switch (step.operation) {
       case Operation::kOperands: value = word.operands; break;
       case Operation::kPc: value = word.pc; break;
+      case Operation::kNextOperands: value = word.next_operands; break;
+      case Operation::kNextPc: value = word.pc + sizeof(u32); break;
       case Operation::kConstant: value = step.constant; break;
       case Operation::kAdd: value = a + b; break;
       case Operation::kSubtract: value = a - b; break;

@@ -12,6 +12,8 @@ namespace kvrm::translator::stencils {
 enum class Operation : u8 {
   kOperands,  // the row's operand struct
   kPc,        // the address of the word
+  kNextOperands,  // of the second word of a pair
+  kNextPc,
   kConstant,
   kAdd,
   kSubtract,
@@ -52,6 +54,7 @@ enum class RelocationKind : u8 { kAbsolute8, kAbsolute16, kAbsolute32, kAbsolute
 enum class TargetKind : u8 {
   kHole,     // the value of an expression
   kNext,     // the stencil of the next word
+  kWord,     // the stencil of the word whose address is the value of an expression, in the same page
   kBail,     // the stub that lets the interpreter run this word
   kData,     // the stencil's own constants, at the index
   kSymbol,   // a function of the program
@@ -101,19 +104,27 @@ struct Choice {
   u32 first_slot, slots;  // expressions: where in the state the row writes general registers, in bytes
 };
 
-// A row has variants * kForms choices from `first_choice` on.
-enum Form : u32 { kNear, kFar, kForms };  // of a branch: within its page, to another; all other rows are near
+// A row has variants * kForms choices from `first_choice` on. A branch to another page is far. Forward in its page it
+// goes straight to the code of its target: no loop has only such branches, so none of them asks for the budget, and no
+// region begins at most of their targets. All other rows are near.
+enum Form : u32 { kNear, kFar, kForward, kForms };
 struct RowStencils {
   u32 first_choice, variants;
+};
+
+// Two words in one stencil. `choices` has one for each variant of the first row, then of the second, then form; the
+// second word writes no general register.
+struct Pair {
+  u32 first_row, second_row, first_choice;
 };
 
 struct Header {
   u64 magic;
   u32 rows, choices, slots, stencils, relocations, expressions, steps, symbols;
   u32 plain, go_on;  // stencils: the plain handler runs the word at pc; the entry after the word at pc runs
-  u32 code_bytes, data_bytes, symbol_bytes, accesses;
-  // Then the arrays in this order: Step, Relocation, Expression, Stencil, Choice, RowStencils, Access, slots (u32),
-  // symbols (u32, offsets of names), names, code, data.
+  u32 code_bytes, data_bytes, symbol_bytes, accesses, pairs, unused;
+  // Then the arrays in this order: Step, Relocation, Expression, Stencil, Choice, RowStencils, Pair, Access, slots
+  // (u32), symbols (u32, offsets of names), names, code, data.
 };
 inline constexpr u64 kMagic = 0x6c69636e657473;  // "stencil"
 

@@ -11,7 +11,9 @@
 #include "isa/a64_names.h"
 #include "semantics/meaning.h"
 #include "translator/stencils/object.h"
+#include "translator/stencils/pairs.h"
 #include "translator/stencils/specialize.h"
+#include "translator/stencils/variant.h"
 
 namespace kvrm::translator::stencils {
 namespace {
@@ -42,6 +44,8 @@ class Table {
 
  private:
   void plan();
+  void plan_pairs();
+  void plan_pair(Request& request);
   u32 plan(Request request, std::vector<u32>* slots);
   bool compile(std::string& error);
   u32 add(const Code& code);
@@ -60,12 +64,16 @@ class Table {
   std::vector<Access> accesses_;
   std::vector<Choice> choices_;  // numbers of planned stencils until build() replaces them
   std::vector<RowStencils> rows_;
+  std::vector<Pair> pairs_;
   std::vector<u32> slots_;
   std::vector<u8> code_, data_;
 };
 
 u32 Table::plan(Request request, std::vector<u32>* slots) {
-  request.name = kPrefix + request.name + (request.form == kFar ? "_far" : "") +
+  request.name = kPrefix + request.name +
+                 (request.form == kFar       ? "_far"
+                  : request.form == kForward ? "_forward"
+                                             : "") +
                  (request.writes == Writes::kNotZero ? "" : "_other");
   request.opaque = opaque_.contains(request.name);
   if (!specializer_.make(request, slots)) return kNoStencil;
@@ -81,11 +89,12 @@ void Table::plan() {
     if (flow == isa::Flow::kTrap) continue;
     for (llvm::Function* meaning : variants_of(module_, isa::kRowNames[row])) {
       const std::string name = isa::kRowNames[row] + ("_" + std::to_string(rows_.back().variants++));
-      for (const Form form : {kNear, kFar}) {
+      for (const Form form : {kNear, kFar, kForward}) {
         Choice choice{kNoStencil, kNoStencil, static_cast<u32>(slots_.size()), 0};
-        Request request{name, meaning, flow, form, Writes::kNotZero, false};
+        Request request{name, meaning, nullptr, flow, form, Writes::kNotZero, false};
         std::vector<u32> slots;
-        if (form == kNear || flow != isa::Flow::kNext) choice.stencil = plan(request, &slots);
+        if (form == kNear || (form == kFar ? flow != isa::Flow::kNext : has_forward_form(static_cast<isa::Row>(row))))
+          choice.stencil = plan(request, &slots);
         if (choice.stencil != kNoStencil && !slots.empty()) {
           request.writes = slots.size() == 1 ? Writes::kOnlyZero : Writes::kAny;
           choice.other = plan(request, nullptr);
@@ -93,6 +102,46 @@ void Table::plan() {
           slots_.insert(slots_.end(), slots.begin(), slots.end());
         }
         choices_.push_back(choice);
+      }
+    }
+  }
+}
+
+// Only branches within their page: others are rare.
+void Table::plan_pair(Request& request) {
+  for (const Form form : {kNear, kFar, kForward}) {
+    Choice choice{kNoStencil, kNoStencil, static_cast<u32>(slots_.size()), 0};
+    request.form = form;
+    if (form != kFar) {
+      std::vector<u32> slots;
+      request.writes = Writes::kNotZero;
+      choice.stencil = plan(request, &slots);
+      request.writes = Writes::kOnlyZero;
+      if (choice.stencil != kNoStencil) choice.other = plan(request, nullptr);
+      choice.slots = static_cast<u32>(slots.size());
+      slots_.insert(slots_.end(), slots.begin(), slots.end());
+    }
+    choices_.push_back(choice);
+  }
+}
+
+void Table::plan_pairs() {
+  for (const PairOfRows& pair : kPairs) {
+    const auto first = static_cast<u32>(pair.first), second = static_cast<u32>(pair.second);
+    pairs_.push_back({first, second, static_cast<u32>(choices_.size())});
+    u32 number = 0;
+    for (llvm::Function* meaning : variants_of(module_, isa::kRowNames[first])) {
+      const bool is_wanted = number++ % pair.modulus == pair.rest;
+      u32 number_of_second = 0;
+      for (llvm::Function* then : variants_of(module_, isa::kRowNames[second])) {
+        const std::string name = std::string(isa::kRowNames[first]) + "_" + std::to_string(number - 1) + "_" +
+                                 isa::kRowNames[second] + "_" + std::to_string(number_of_second++);
+        Request request{name, meaning, then, isa::facts(pair.second).flow};
+        if (is_wanted) {
+          plan_pair(request);
+        } else {
+          choices_.insert(choices_.end(), kForms, {kNoStencil, kNoStencil, 0, 0});
+        }
       }
     }
   }
@@ -137,6 +186,7 @@ u32 Table::add(const Code& code) {
 
 bool Table::build(std::string& error) {
   plan();
+  plan_pairs();
   specializer_.make_plain(std::string(kPrefix) + "plain");
   specializer_.make_go_on(std::string(kPrefix) + "go_on");
   if (!compile(error)) return false;
@@ -185,6 +235,7 @@ void Table::write(const char* path) {
   header_.steps = count(specializer_.expressions().steps());
   header_.symbols = count(names);
   header_.accesses = count(accesses_);
+  header_.pairs = count(pairs_);
   header_.code_bytes = count(code_);
   header_.data_bytes = count(data_);
   header_.symbol_bytes = count(text);
@@ -196,6 +247,7 @@ void Table::write(const char* path) {
   put(file, stencils_);
   put(file, choices_);
   put(file, rows_);
+  put(file, pairs_);
   put(file, accesses_);
   put(file, slots_);
   put(file, names);

@@ -55,6 +55,9 @@ bool Reader::symbol(llvm::StringRef name, bool zero_extended, Relocation& result
   };
   if (name == kNextName || name == kBailName) {
     result.target = name == kNextName ? TargetKind::kNext : TargetKind::kBail;
+  } else if (name.starts_with(kWordPrefix)) {
+    result.target = TargetKind::kWord;
+    result.index = number(kWordPrefix);
   } else if (name.starts_with(kHolePrefix)) {
     result.target = TargetKind::kHole;
     result.index = number(kHolePrefix);

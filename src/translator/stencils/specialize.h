@@ -20,6 +20,7 @@ inline constexpr const char* kHolePrefix = "kvrm_hole_";
 inline constexpr const char* kBiasedPrefix = "kvrm_biased_";
 inline constexpr i64 kBias = i64{1} << 30;
 inline constexpr const char* kNextName = "kvrm_next";
+inline constexpr const char* kWordPrefix = "kvrm_word_";  // and the number of the expression of its address
 inline constexpr const char* kBailName = "kvrm_bail";
 
 // What happens with writes of general registers.
@@ -32,6 +33,7 @@ enum class Writes {
 struct Request {
   std::string name;  // of the stencil's function
   llvm::Function* meaning = nullptr;  // the row's function, of one variant
+  llvm::Function* second = nullptr;   // that of the second word of a pair, which `flow` and `form` are about
   isa::Flow flow = isa::Flow::kNext;
   Form form = kNear;
   Writes writes = Writes::kNotZero;

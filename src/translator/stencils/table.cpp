@@ -15,6 +15,11 @@
 namespace kvrm::translator::stencils {
 namespace {
 
+struct Decoded {
+  isa::Row row;
+  Variant variant;
+};
+
 // The embedded table, in place.
 class Table {
  public:
@@ -26,6 +31,7 @@ class Table {
     stencils_ = take<Stencil>(header_.stencils);
     choices_ = take<Choice>(header_.choices);
     rows_ = take<RowStencils>(header_.rows);
+    pairs_ = take<Pair>(header_.pairs);
     accesses_ = take<Access>(header_.accesses);
     slots_ = take<u32>(header_.slots);
     const auto names = take<u32>(header_.symbols);
@@ -43,6 +49,8 @@ class Table {
   }
   // The word's stencil, or the one that lets the interpreter run it.
   const Stencil& choose(isa::Row row, const Variant& variant, const WordValues& word) const;
+  // The stencil of two words; null: they have none together.
+  const Stencil* choose_pair(const Decoded& first, const Decoded& second, const WordValues& words) const;
   const Stencil& plain() const { return stencils_[header_.plain]; }
   const Stencil& go_on() const { return stencils_[header_.go_on]; }
   std::span<const Relocation> relocations(const Stencil& stencil) const {
@@ -56,6 +64,7 @@ class Table {
   u64 symbol(u32 number) const { return symbols_[number]; }
 
  private:
+  u32 choose(const Choice& choice, const WordValues& word) const;
   template <class T>
   std::span<const T> take(u32 count) {
     const auto* first = reinterpret_cast<const T*>(at_);
@@ -78,6 +87,7 @@ class Table {
   std::span<const Stencil> stencils_;
   std::span<const Choice> choices_;
   std::span<const RowStencils> rows_;
+  std::span<const Pair> pairs_;
   std::span<const Access> accesses_;
   std::span<const u32> slots_;
   std::span<const u8> code_, data_;
@@ -87,13 +97,25 @@ class Table {
 const Stencil& Table::choose(isa::Row row, const Variant& variant, const WordValues& word) const {
   const RowStencils& stencils = rows_[static_cast<u32>(row)];
   if (variant.number >= stencils.variants) return plain();
-  const bool is_far = isa::facts(row).flow != isa::Flow::kNext && !variant.is_near;
-  const Choice& choice = choices_[stencils.first_choice + variant.number * kForms + (is_far ? kFar : kNear)];
+  const u32 number = choose(choices_[stencils.first_choice + variant.number * kForms + variant.form], word);
+  return number == kNoStencil ? plain() : stencils_[number];
+}
+
+u32 Table::choose(const Choice& choice, const WordValues& word) const {
   bool writes_zero = false;
   for (const u32 slot : slots_.subspan(choice.first_slot, choice.slots))
     writes_zero |= value(slot, word) == kZeroSlot * sizeof(u64);
-  const u32 number = writes_zero ? choice.other : choice.stencil;
-  return number == kNoStencil ? plain() : stencils_[number];
+  return writes_zero ? choice.other : choice.stencil;
+}
+
+const Stencil* Table::choose_pair(const Decoded& first, const Decoded& second, const WordValues& words) const {
+  for (const Pair& pair : pairs_) {
+    if (pair.first_row != static_cast<u32>(first.row) || pair.second_row != static_cast<u32>(second.row)) continue;
+    const u32 variants = first.variant.number * rows_[pair.second_row].variants + second.variant.number;
+    const u32 number = choose(choices_[pair.first_choice + variants * kForms + second.variant.form], words);
+    return number == kNoStencil ? nullptr : &stencils_[number];
+  }
+  return nullptr;
 }
 
 const Table& table(bool uses_window) {
@@ -101,8 +123,9 @@ const Table& table(bool uses_window) {
   return tables[uses_window];
 }
 
-// Code of one page. The hot parts come first, in the order of the words; then the cold parts, the stubs through which
-// the interpreter runs a word, jumps to functions of the program, and constants.
+// Code of one page. The hot parts come first, in the order of the words. The second word of a pair has code of its own,
+// for branches to it, after all others. Then follow the cold parts, constants, the stubs through which the interpreter
+// runs a word, and jumps to functions of the program.
 class Assembler {
  public:
   Assembler(const Table& table, u64 address) : table_(table), address_(address) {}
@@ -113,13 +136,16 @@ class Assembler {
   struct Piece {
     const Stencil* stencil;
     WordValues word;
+    bool is_pair = false;  // with the next word
     u32 hot = 0, cold = 0, data = 0;
     u32 bail = kNoCode;
-    u32 first_value = 0;     // of its holes
-    u64 shortened = 0;       // which of its relocations take one byte
-    u32 saved[2] = {0, 0};   // bytes of the hot part and of the cold one
+    u32 first_value = 0;  // of its holes
+    u64 shortened = 0;  // which of its relocations take one byte
+    u32 saved[2] = {0, 0};  // bytes of the hot part and of the cold one
   };
   void choose(const std::array<u32, interpreter::kWordsPerPage>& words);
+  bool is_second(u32 index) const { return index != 0 && pieces_[index - 1].is_pair; }
+  u32 next_of(u32 index) const;
   void evaluate(Piece& piece);
   void place();
   u32 stub_of(Piece& piece);
@@ -129,6 +155,7 @@ class Assembler {
   void relocate_all(Piece& piece, u32 next);
   u32 moved(const Piece& piece, bool cold, u32 offset) const;
   u32 target_of(Piece& piece, u32 next, TargetKind kind, u32 index);
+  void jump(u32 from, u32 to);
   void copy(u32 to, const u8* from, u32 size) { std::memcpy(code_.bytes.data() + to, from, size); }
   u32 append(const u8* from, u32 size) {
     const auto at = static_cast<u32>(code_.bytes.size());
@@ -146,11 +173,21 @@ class Assembler {
 
 void Assembler::choose(const std::array<u32, interpreter::kWordsPerPage>& words) {
   pieces_.reserve(words.size() + 1);
+  Decoded before{};
   for (u32 i = 0; i < words.size(); ++i) {
     const isa::Row row = isa::decode(words[i]);
-    const Variant variant = variant_of(row, words[i], i);
-    const WordValues word{variant.operands, address_ + u64{i} * 4};
-    pieces_.push_back({&table_.choose(row, variant, word), word});
+    const Decoded decoded{row, variant_of(row, words[i], i)};
+    const WordValues word{decoded.variant.operands, address_ + u64{i} * 4};
+    pieces_.push_back({&table_.choose(row, decoded.variant, word), word});
+    if (i != 0) {
+      Piece& first = pieces_[i - 1];
+      first.word.next_operands = word.operands;
+      if (const Stencil* both = table_.choose_pair(before, decoded, first.word)) {
+        first.stencil = both;
+        first.is_pair = true;
+      }
+    }
+    before = decoded;
   }
   // The last word may go on to the next page.
   pieces_.push_back({&table_.go_on(), pieces_.back().word});
@@ -158,6 +195,7 @@ void Assembler::choose(const std::array<u32, interpreter::kWordsPerPage>& words)
 }
 
 constexpr u32 kSaved = 3;  // bytes, where one byte is enough
+constexpr u32 kJumpBytes = 5;
 
 // The values of the holes, and which of them are short.
 void Assembler::evaluate(Piece& piece) {
@@ -187,9 +225,12 @@ u32 Assembler::moved(const Piece& piece, bool cold, u32 offset) const {
 
 void Assembler::place() {
   u32 at = 0;
-  for (Piece& piece : pieces_) {
-    piece.hot = at;
-    at += piece.stencil->hot_size - piece.saved[0];
+  for (const bool second : {false, true}) {
+    for (u32 i = 0; i < pieces_.size(); ++i) {
+      if (is_second(i) != second) continue;
+      pieces_[i].hot = at;
+      at += pieces_[i].stencil->hot_size - pieces_[i].saved[0] + (second ? kJumpBytes : 0);
+    }
   }
   for (Piece& piece : pieces_) {
     piece.cold = at;
@@ -226,9 +267,16 @@ u32 Assembler::jump_to(u64 address) {
   return found->second;
 }
 
+void Assembler::jump(u32 from, u32 to) {
+  const u32 distance = to - (from + kJumpBytes);
+  code_.bytes[from] = 0xe9;
+  copy(from + 1, reinterpret_cast<const u8*>(&distance), sizeof(distance));
+}
+
 u32 Assembler::target_of(Piece& piece, u32 next, TargetKind kind, u32 index) {
   switch (kind) {
     case TargetKind::kNext: return next;
+    case TargetKind::kWord: return pieces_[(table_.value(index, piece.word) - address_) / 4].hot;
     case TargetKind::kBail: return stub_of(piece);
     case TargetKind::kData: return piece.data + index;
     case TargetKind::kSymbol: return jump_to(table_.symbol(index));
@@ -278,6 +326,12 @@ void Assembler::relocate_all(Piece& piece, u32 next) {
   }
 }
 
+// Where the code after a piece is.
+u32 Assembler::next_of(u32 index) const {
+  const u32 next = index + (pieces_[index].is_pair ? 2 : 1);
+  return next < pieces_.size() ? pieces_[next].hot : 0;
+}
+
 void Assembler::fill(Piece& piece, u32 next) {
   const Stencil& stencil = *piece.stencil;
   copy_part(piece, false, piece.hot, stencil.hot, stencil.hot_size);
@@ -294,7 +348,10 @@ void Assembler::fill(Piece& piece, u32 next) {
 PageCode Assembler::run(const std::array<u32, interpreter::kWordsPerPage>& words) {
   choose(words);
   place();
-  for (u32 i = 0; i < pieces_.size(); ++i) fill(pieces_[i], i + 1 < pieces_.size() ? pieces_[i + 1].hot : 0);
+  for (u32 i = 0; i < pieces_.size(); ++i) fill(pieces_[i], next_of(i));
+  for (u32 i = 0; i < pieces_.size(); ++i) {
+    if (is_second(i)) jump(pieces_[i].hot + pieces_[i].stencil->hot_size - pieces_[i].saved[0], next_of(i));
+  }
   for (u32 i = 0; i < words.size(); ++i) {
     const bool has_code = pieces_[i].stencil != &table_.plain();
     code_.entry_points[i] = has_code ? pieces_[i].hot : kNoCode;

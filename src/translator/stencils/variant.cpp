@@ -12,7 +12,14 @@ Variant variant_of(u32 word, u32 index_in_page) {
   using Variants = interpreter::Variants<Op, true>;
   const Op op = Op::decode(word);
   const u32 number = Variants::choose(op, index_in_page);
-  Variant result{number % Variants::kCombinations, number >= Variants::kCombinations, 0};
+  Variant result{number % Variants::kCombinations, kNear, 0};
+  if (isa::facts(Op::kRow).flow != isa::Flow::kNext) {
+    if (number < Variants::kCombinations) {
+      result.form = kFar;
+    } else if (has_forward_form(Op::kRow) && Variants::branch_words(op) > 0) {
+      result.form = kForward;
+    }
+  }
   static_assert(sizeof(op) <= sizeof(result.operands));
   std::memcpy(&result.operands, &op, sizeof(op));
   return result;
