@@ -121,6 +121,7 @@ nb::dict as_dict(const Statistics& statistics) {
   result["instructions"] = statistics.instructions;
   result["shared_instructions"] = statistics.shared_instructions;
   result["warp_instructions"] = statistics.warp_instructions;
+  result["active_lanes"] = statistics.active_lanes();
   result["seconds"] = statistics.seconds;
   result["system_calls"] = statistics.system_calls;
   result["in_kernel_calls"] = statistics.in_kernel_calls;

@@ -68,6 +68,12 @@ const u8* LaneRegions::page_at(u64 address) {
   return page.trap == Trap::kNone ? page.bytes : nullptr;
 }
 
+const u8* LaneRegions::page_in_trace(u64 address) {
+  const u64 base = address & ~(kPageSize - 1);
+  if (traced_.address != base) traced_ = {base, page_at(address)};
+  return traced_.bytes;
+}
+
 std::vector<const u8*> LaneRegions::pages_of(const Source& source) {
   std::vector<const u8*> pages;
   for (const u64 address : source.pages()) {
@@ -267,12 +273,13 @@ LaneRegions::Pace LaneRegions::between_bursts(const Cpu& cpu, u64 retired) {
   }
   if (!sampler_.is_due()) return {sampler_.due_in(), 0};
   const auto inside = installed_.find(paused);
+  traced_.address = kNoPage;
   const u32 steps = sampler_.begin_trace(inside == installed_.end() ? nullptr : inside->second.region.get());
   return {kLongestBurst, steps};
 }
 
 isa::Flow LaneRegions::flow_at(u64 address) {
-  const u8* page = page_at(address);
+  const u8* page = page_in_trace(address);
   return page ? isa::facts(isa::decode(word_at(page, address))).flow : isa::Flow::kTrap;
 }
 
@@ -306,7 +313,7 @@ void LaneRegions::end_trace() {
 u32 LaneRegions::quick_steps() {
   u32 count = 0;
   for (const TraceStep& step : sampler_.trace()) {
-    const u8* page = page_at(step.from);
+    const u8* page = page_in_trace(step.from);
     count += page && quick_.has_code(step.from, page);
   }
   return count;
@@ -315,7 +322,7 @@ u32 LaneRegions::quick_steps() {
 // What was interpreted in the last trace; the quick tier's code counts for regions only.
 void LaneRegions::take_trace_to_quick() {
   for (const TraceStep& step : sampler_.last_trace()) {
-    if (const u8* page = page_at(step.from)) quick_.interpreted(step.from, page, sampler_.last_weight());
+    if (const u8* page = page_in_trace(step.from)) quick_.interpreted(step.from, page, sampler_.last_weight());
   }
   quick_.consider(sampler_.seconds_interpreting(), [&](const Entry& entry) { return handlers_.contains(entry.run); });
 }
@@ -420,6 +427,7 @@ void LaneRegions::count_change(u64 entry_pc, u32 count) {
 void LaneRegions::code_elsewhere(const u8* page) { code_written(page); }
 
 void LaneRegions::code_written(const u8* page) {
+  traced_.address = kNoPage;
   std::vector<u64> changed;
   uninstall_if([&](const Installed& installed) {
     if (std::ranges::find(installed.pages, page) == installed.pages.end()) return false;
@@ -435,14 +443,17 @@ void LaneRegions::code_written(const u8* page) {
 
 // A region in one page goes with that page at any address; the others must be checked again.
 void LaneRegions::code_remapped() {
+  traced_.address = kNoPage;
   uninstall_if([](const Installed& installed) { return installed.pages.size() > 1; });
 }
 
 void LaneRegions::other_lane_wrote_code() {
+  traced_.address = kNoPage;
   uninstall_if([&](const Installed& installed) { return pages_of(installed.region->source).empty(); });
 }
 
 void LaneRegions::all_forgotten() {
+  traced_.address = kNoPage;
   for (auto& [entry_pc, installed] : installed_) release(installed);
   installed_.clear();
   quick_.forget_all();

@@ -76,6 +76,8 @@ class LaneRegions final : public interpreter::Regions {
   Follow follow_what_pays(const Profile& profile) const;
   RegionPointer find_region(u64 entry_pc);
   const u8* page_at(u64 address);
+  // The same while a trace is taken or evaluated, when hardly anything changes.
+  const u8* page_in_trace(u64 address);
   isa::Flow flow_at(u64 address);
   void release(Installed& installed);
   template <class Condition>
@@ -97,6 +99,12 @@ class LaneRegions final : public interpreter::Regions {
   std::optional<u64> program_;
   std::shared_ptr<SharedProfile> shared_;  // of the program
   Sampler sampler_;
+  // The last page of the trace.
+  struct {
+    u64 address = kNoPage;
+    const u8* bytes = nullptr;
+  } traced_;
+  static constexpr u64 kNoPage = 1;  // no page's address
   LaneQuick quick_;
   bool uses_window_ = false;  // regions of this lane access memory through its window
   u64 fallback_cost_ = 0;     // of accesses that left regions lately, in instructions
