@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -19,9 +20,12 @@
 namespace kvrm::translator {
 namespace {
 
-// Compiling may take this share of the lanes' run time, so that it costs little where it gains nothing. A program that
-// has run a few times is translated as far as that pays.
-constexpr double kShareOfRun = 0.2, kLaterShareOfRun = 0.03;
+// Compiling may take this share of the lanes' run time, so that it costs little where it gains nothing; more where the
+// compiler's thread has a processor that no lane wants. A program that has run a few times is translated as far as that
+// pays.
+constexpr double kShareOfRun = 0.2, kShareWithIdleProcessor = 0.5, kLaterShareOfRun = 0.03;
+// The compiler's thread has such a processor if it ran for so much of the time it took.
+constexpr double kHardlyWaits = 0.9;
 constexpr u32 kEarlyRuns = 3;
 // The expected cost of a word before any was compiled, and the weight of that expectation in words.
 constexpr double kUsualSecondsAWord = 1e-3;
@@ -191,7 +195,7 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     const double used = program.compile_seconds + waiting_words_ * cost_of_word();
     const Profile::Past& past = program.profile.past();
     if (past.runs >= kEarlyRuns) return kLaterShareOfRun * program.run_seconds - used;
-    return kShareOfRun * (past.run_seconds + program.run_seconds) - past.compile_seconds - used;
+    return share_of_run() * (past.run_seconds + program.run_seconds) - past.compile_seconds - used;
   }
 
   Counts counts() const override {
@@ -223,6 +227,11 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
   }
 
   bool spent() const { return counts_.seconds > settings().budget_seconds; }
+
+  double share_of_run() const {
+    const bool has_processor = settings().in_background && worker_seconds_ >= kHardlyWaits * worker_wall_seconds_;
+    return has_processor ? kShareWithIdleProcessor : kShareOfRun;
+  }
 
   double cost_of_word() const {
     return (compile_seconds_ + kUsualSecondsAWord * kUsualWords) / (compiled_words_ + kUsualWords);
@@ -369,8 +378,12 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
         next = std::move(*hottest);
         requests_.erase(hottest);
       }
+      const auto begin = std::chrono::steady_clock::now();
+      const double ran_before = thread_seconds();
       (void)make(next.plan, std::move(next.source), next.program);
       const std::lock_guard lock(mutex_);
+      worker_seconds_ += thread_seconds() - ran_before;
+      worker_wall_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       waiting_words_ -= next.plan.words;
     }
   }
@@ -408,6 +421,7 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
   Counts counts_;
   std::unordered_set<u64> distinct_words_;
   double compile_seconds_ = 0, compiled_words_ = 0;
+  double worker_seconds_ = 0, worker_wall_seconds_ = 0;  // of the compiler's thread, while it compiled
   std::thread worker_;
   mutable std::mutex runs_mutex_;
   Run runs_{};
