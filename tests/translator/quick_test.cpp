@@ -1,6 +1,7 @@
 // The quick tier against the interpreter: budgets, aliases of code, code that changes, and when pages are translated.
 #include <gtest/gtest.h>
 
+#include <random>
 #include <vector>
 
 #include "../machine/words.h"
@@ -107,12 +108,75 @@ TEST(Quick, ComparesWithTheirBranchesAreExact) {
             machine->set_x(9, 0);
             machine->set_pc(kOther + (block + from) * 4);
           }
-          const Stop expected = interp.run(100), stop = quick.run(100);
+          const Stop expected = interp.run(10'000), stop = quick.run(10'000);
           ASSERT_EQ(stop.instructions, expected.instructions) << block;
           ASSERT_EQ(stop.pc, expected.pc) << block;
           ASSERT_TRUE(quick.registers() == interp.registers()) << block << " " << a << " " << b << " " << from;
         }
       }
+    }
+  }
+}
+
+// A page of random words that hand few registers to each other: results in x0 to x3, data at x8, a drifting base x9.
+Words words_that_share_registers(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto number = [&](std::uint32_t count) { return static_cast<std::uint32_t>(random() % count); };
+  const auto destination = [&] { return number(12) == 0 ? 31u : number(4); };
+  const std::uint32_t three[] = {0x8b000000 /* add */,     0x4b000000 /* sub w */,      0xca000000 /* eor */,
+                                 0xeb000000 /* subs */,    0x6a000000 /* ands w */,     0x9b007c00 /* mul */,
+                                 0x9a800000 /* csel eq */, 0x1a9fb7e0 /* cset w, ge */, 0x9ac02000 /* lslv */};
+  const std::uint32_t two[] = {0x91001400 /* add #5 */,    0x11001400 /* add w #5 */,  0xf1000c00 /* subs #3 */,
+                               0xd3444c00 /* ubfx */,      0x53047c00 /* lsr w #4 */,  0x92401c00 /* and #0xff */,
+                               0xdac01000 /* clz */,       0xd2800540 /* movz */,      0xf2a00540 /* movk */,
+                               0x9e670000 /* fmov d, x */, 0x9e660000 /* fmov x, d */, 0x0ea0b800 /* neg v.2s */};
+  const std::uint32_t memory[] = {0xf9400100 /* ldr x, [x8] */,
+                                  0xb9400500 /* ldr w, [x8, #4] */,
+                                  0xf9000500 /* str x, [x8, #8] */,
+                                  0xfd400100 /* ldr d, [x8] */,
+                                  0xf8408520 /* ldr x, [x9], #8 */,
+                                  0xa9400500 /* ldp x, x1, [x8] */,
+                                  0xf8627900 /* ldr x, [x8, x2, lsl #3] */,
+                                  0xa8c10520 /* ldp x, x1, [x9], #16 */};
+  Words words;
+  while (words.size() < kPage / 4) {
+    const auto here = static_cast<std::int32_t>(words.size());
+    const auto to = static_cast<std::uint32_t>(static_cast<std::int32_t>(number(1000)) % 24 - (here < 12 ? 0 : 12));
+    switch (number(8)) {
+      case 0: words.push_back(memory[number(8)] | destination()); break;
+      case 1: words.push_back(0x54000000 | (to & 0x7ffff) << 5 | number(16)); break;          // b.cond
+      case 2: words.push_back(0xb4000000 | (to & 0x7ffff) << 5 | number(4)); break;           // cbz
+      case 3: words.push_back(number(4) == 0 ? 0x14000000 | (to & 0x3ffffff) : kNop); break;  // b
+      case 4:
+      case 5: words.push_back(two[number(12)] | number(4) << 5 | destination()); break;
+      default: words.push_back(three[number(9)] | number(4) << 16 | number(4) << 5 | destination());
+    }
+  }
+  return words;
+}
+
+// One register is kept in a host register between words; any word may be the first one.
+TEST(Quick, CachedRegistersAreExact) {
+  constexpr std::uint64_t kBudget = 3000;  // near its end words are run one by one
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    const Words words = words_that_share_registers(seed);
+    Machine interp = make(Engine::kInterpreter), quick = make(Engine::kJit);
+    for (Machine* machine : {&interp, &quick}) {
+      load(*machine, words, kOther);
+      ASSERT_TRUE(machine->map(kOther + kPage, kPage, kProtectRead | kProtectWrite).ok());
+    }
+    for (std::uint64_t first = 0; first < words.size(); ++first) {
+      for (Machine* machine : {&interp, &quick}) {
+        for (unsigned i = 0; i < 4; ++i) machine->set_x(i, first * (i + 1) + i);
+        machine->set_x(8, kOther + kPage);
+        machine->set_x(9, kOther + 2 * kPage - 64);
+        machine->set_pc(kOther + first * 4);
+      }
+      const Stop expected = interp.run(kBudget), stop = quick.run(kBudget);
+      ASSERT_EQ(stop.reason, expected.reason) << seed << " " << first;
+      ASSERT_EQ(stop.instructions, expected.instructions) << seed << " " << first;
+      ASSERT_EQ(stop.pc, expected.pc) << seed << " " << first;
+      ASSERT_TRUE(quick.registers() == interp.registers()) << seed << " " << first;
     }
   }
 }

@@ -27,6 +27,9 @@ inline constexpr llvm::CallingConv::ID kConvention =
 inline constexpr u64 kInPage = (interpreter::kWordsPerPage - 1) * 4;
 inline constexpr u64 kEntryBytes = sizeof(Entry);
 
+// Of a stencil's function; those before are a handler's.
+inline constexpr u32 kCachedArgument = interpreter::kBudgetArgument + 1, kWordArgument = kCachedArgument + 1;
+
 // Passes on one function.
 class Passes {
  public:
@@ -53,15 +56,17 @@ class Draft {
     llvm::Type* pointer = builder_.getPtrTy();
     llvm::Type* number = builder_.getInt64Ty();
     next_ = llvm::StructType::get(pointer, number);
-    handler_ = llvm::FunctionType::get(next_, {pointer, pointer, pointer, number}, false);
-    auto* type =
-        llvm::FunctionType::get(next_, {pointer, pointer, pointer, number, number, number, number, number}, false);
+    // A handler's arguments, and the cached register. Code outside of stencils ignores it.
+    std::vector<llvm::Type*> arguments{pointer, pointer, pointer, number, number};
+    handler_ = llvm::FunctionType::get(next_, arguments, false);
+    arguments.insert(arguments.end(), {number, number, number, number});
+    auto* type = llvm::FunctionType::get(next_, arguments, false);
     function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "draft", module);
     function_->setDoesNotThrow();
-    leaves_ = {{function_->getArg(4), Operation::kOperands},
-               {function_->getArg(5), Operation::kPc},
-               {function_->getArg(6), Operation::kNextOperands},
-               {function_->getArg(7), Operation::kNextPc}};
+    leaves_ = {{function_->getArg(kWordArgument), Operation::kOperands},
+               {function_->getArg(kWordArgument + 1), Operation::kPc},
+               {function_->getArg(kWordArgument + 2), Operation::kNextOperands},
+               {function_->getArg(kWordArgument + 3), Operation::kNextPc}};
     builder_.SetInsertPoint(BasicBlock::Create(module.getContext(), "entry", function_));
   }
   ~Draft() {
@@ -73,9 +78,10 @@ class Draft {
   Value* entry() { return function_->getArg(interpreter::kEntryArgument); }
   Value* context() { return function_->getArg(interpreter::kContextArgument); }
   Value* budget() { return function_->getArg(interpreter::kBudgetArgument); }
+  Value* cached() { return function_->getArg(kCachedArgument); }
   // Of the word, or of the second one of a pair.
-  Value* operands() { return function_->getArg(is_second_ ? 6 : 4); }
-  Value* pc() { return function_->getArg(is_second_ ? 7 : 5); }
+  Value* operands() { return function_->getArg(kWordArgument + (is_second_ ? 2 : 0)); }
+  Value* pc() { return function_->getArg(kWordArgument + (is_second_ ? 3 : 1)); }
   llvm::IRBuilder<>& builder() { return builder_; }
   llvm::Function& function() { return *function_; }
 
@@ -90,14 +96,16 @@ class Draft {
   void lower_window_checks();
   void select_word_values();
   bool branch(const Request& request);
-  bool simplify_writes(Writes writes, std::vector<u32>* slots);
+  bool simplify_writes(Writes writes, Registers& registers);
+  void cache_registers(const Request& request, Registers& registers);
   llvm::Function* finish(const std::string& name, bool opaque);
 
-  void go_to(Value* callee, Value* entry, Value* budget);
-  void go_to(const char* name, Value* entry, Value* budget) {
+  // `cached`: null: nothing.
+  void go_to(Value* callee, Value* entry, Value* budget, Value* cached = nullptr);
+  void go_to(const char* name, Value* entry, Value* budget, Value* cached = nullptr) {
     auto callee = module_.getOrInsertFunction(name, handler_);
     llvm::cast<llvm::Function>(callee.getCallee())->setCallingConv(kConvention);
-    go_to(callee.getCallee(), entry, budget);
+    go_to(callee.getCallee(), entry, budget, cached);
   }
   void run_entry(Value* entry, Value* budget) {
     go_to(builder_.CreateLoad(builder_.getPtrTy(), at(entry, offsetof(Entry, run))), entry, budget);
@@ -124,7 +132,7 @@ class Draft {
   void expand_copies();
   bool bail_at(Instruction* read);
   bool move_pc(llvm::AllocaInst* home);
-  bool split_off_next(Value*& distance);
+  bool split_off_next(Value*& distance, Form form);
   void branch_near(Value* target, Value* distance);
   bool branch_forward(Value* target, Value* distance);
   Value* biased_for(Value* distance);
@@ -138,6 +146,9 @@ class Draft {
   Value* compute_before(Value* value, Instruction* before);
   bool offset_of_word(Value* pointer, Value*& base, Value*& offset, u64& constant);
   bool may_write_slot(const llvm::StoreInst& store) const;
+  std::vector<llvm::LoadInst*> reads_before_writes();
+  bool writes_fixed_slot(const llvm::StoreInst& store);
+  u32 cached_after(const Request& request);
   Value* hole(Value* value, Instruction* before, bool opaque);
   void fill_holes(bool opaque);
 
@@ -152,7 +163,9 @@ class Draft {
   llvm::AllocaInst* pc_home_ = nullptr;
   bool is_second_ = false;
   std::set<const Value*> beyond_slots_;  // pointers to vector registers that depend on the word
-  std::map<const Value*, u32> slots_;  // pointers to general registers that depend on the word: their expressions
+  // Pointers to general registers that depend on the word: their expressions. Where whole registers are written, and
+  // where they are read.
+  std::map<const Value*, u32> slots_, read_slots_;
 };
 
 }  // namespace kvrm::translator::stencils

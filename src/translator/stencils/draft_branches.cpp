@@ -1,4 +1,6 @@
 // What follows a row: the next word, or a branch.
+#include <llvm/IR/PatternMatch.h>
+
 #include "translator/likely.h"
 #include "translator/stencils/draft.h"
 
@@ -7,7 +9,7 @@ namespace kvrm::translator::stencils {
 // What follows the row; for a branch a mark that branch() replaces when the target is simplified.
 void Draft::end_row(isa::Flow flow) {
   if (flow == isa::Flow::kNext) {
-    go_to(kNextName, entry(), budget());
+    go_to(kNextName, entry(), budget(), cached());
     return;
   }
   auto mark = module_.getOrInsertFunction("kvrm_mark", builder_.getVoidTy(), builder_.getInt64Ty());
@@ -25,9 +27,11 @@ bool Draft::branch(const Request& request) {
     here->getTerminator()->eraseFromParent();
     mark->eraseFromParent();
     builder_.SetInsertPoint(here);
-    if (request.flow == isa::Flow::kConditional && !split_off_next(distance)) return false;
+    if (request.flow == isa::Flow::kConditional && !split_off_next(distance, request.form)) return false;
     if (request.form != kFar && !is_of_word(distance, leaves_)) return false;
-    Value* target = builder_.CreateAdd(pc(), distance);
+    using namespace llvm::PatternMatch;
+    Value* target = nullptr;
+    if (!match(distance, m_Sub(m_Value(target), m_Specific(pc())))) target = builder_.CreateAdd(pc(), distance);
     switch (request.form) {
       case kNear: branch_near(target, distance); break;
       case kForward:
@@ -40,7 +44,7 @@ bool Draft::branch(const Request& request) {
 }
 
 // Goes on to the next word unless the branch is taken; then `distance` is that of the target.
-bool Draft::split_off_next(Value*& distance) {
+bool Draft::split_off_next(Value*& distance, Form form) {
   const auto is_next = [](Value* value) {
     const auto* number = llvm::dyn_cast<llvm::ConstantInt>(value);
     return number && number->equalsInt(4);
@@ -51,9 +55,13 @@ bool Draft::split_off_next(Value*& distance) {
   if (!is_next(taken_if ? choice->getFalseValue() : choice->getTrueValue())) return false;
   BasicBlock* next = block("next");
   BasicBlock* taken = block("taken");
-  builder_.CreateCondBr(choice->getCondition(), taken_if ? taken : next, taken_if ? next : taken);
+  llvm::BranchInst* const fork =
+      builder_.CreateCondBr(choice->getCondition(), taken_if ? taken : next, taken_if ? next : taken);
+  if (form == kFar)  // it is long, so it goes out of the way
+    fork->setMetadata(llvm::LLVMContext::MD_prof,
+                      taken_if ? unlikely(module_.getContext()) : likely(module_.getContext()));
   builder_.SetInsertPoint(next);
-  go_to(kNextName, entry(), budget());
+  go_to(kNextName, entry(), budget(), cached());
   builder_.SetInsertPoint(taken);
   distance = taken_if ? choice->getTrueValue() : choice->getFalseValue();
   return true;
@@ -92,8 +100,20 @@ bool Draft::branch_forward(Value* target, Value* distance) {
   return true;
 }
 
-// As find_entry(), inline.
+// An address without its tag, with the tag. Both are in the same page if that has none.
+Value* with_tag(Value* address) {
+  using namespace llvm::PatternMatch;
+  Value* tagged = nullptr;
+  constexpr u64 kTagBits = 8;
+  const bool is_stripped =
+      match(address, m_AShr(m_Shl(m_Value(tagged), m_SpecificInt(kTagBits)), m_SpecificInt(kTagBits)));
+  return is_stripped ? tagged : address;
+}
+
+// As find_entry(), inline. Pages in the table have no tags, so an address with one is not found there.
 void Draft::branch_far(Value* target) {
+  Value* stripped = target;
+  target = with_tag(target);
   Value* first = builder_.CreatePtrToInt(this->entries(), builder_.getInt64Ty());
   Value* next = builder_.CreateAdd(offset_in_page(pc()), builder_.getInt64(kEntryBytes));
   Value* left = builder_.CreateAdd(builder_.CreateSub(budget(), first), as_short(builder_.CreateNeg(next)));
@@ -107,7 +127,7 @@ void Draft::branch_far(Value* target) {
   BasicBlock* search = block("search");
   builder_.CreateCondBr(builder_.CreateICmpEQ(address, page), found, search, likely(module_.getContext()));
   builder_.SetInsertPoint(search);
-  builder_.CreateStore(target, at(cpu(), offsetof(Cpu, pc)));
+  builder_.CreateStore(stripped, at(cpu(), offsetof(Cpu, pc)));
   go_to("kvrm_region_go", entry(), left);
   builder_.SetInsertPoint(found);
   Value* entries = builder_.CreateLoad(builder_.getPtrTy(), at(cached, offsetof(Context::CachedPage, entries)));

@@ -126,12 +126,13 @@ void Draft::fold_offsets() {
     access->setOperand(index, pointer);
     // A slot of x: the array begins the state, and its slots have 8 bytes.
     static_assert(offsetof(Cpu, x) == 0);
+    if (llvm::getUnderlyingObject(base) != state()) continue;
     const auto* store = llvm::dyn_cast<llvm::StoreInst>(access);
-    if (!store || llvm::getUnderlyingObject(base) != state()) continue;
     if (constant >= sizeof(Cpu::x)) beyond_slots_.insert(pointer);
     const llvm::KnownBits bits = llvm::computeKnownBits(offset, module_.getDataLayout());
-    if (bits.getMaxValue().ugt(255 * 8) || store->getValueOperand()->getType() != builder_.getInt64Ty()) continue;
-    if (const auto expression = expressions_.of(offset, leaves_)) slots_[pointer] = *expression;
+    if (bits.getMaxValue().ugt(255 * 8)) continue;
+    if (store && store->getValueOperand()->getType() != builder_.getInt64Ty()) continue;
+    if (const auto expression = expressions_.of(offset, leaves_)) (store ? slots_ : read_slots_)[pointer] = *expression;
   }
 }
 
@@ -146,7 +147,7 @@ bool Draft::may_write_slot(const llvm::StoreInst& store) const {
 }
 
 // write() of semantics/registers.h writes a slot and then makes slot 31 zero.
-bool Draft::simplify_writes(Writes writes, std::vector<u32>* slots) {
+bool Draft::simplify_writes(Writes writes, Registers& registers) {
   fold_offsets();
   std::set<u32> written;
   std::vector<Instruction*> zeros, others;
@@ -167,7 +168,7 @@ bool Draft::simplify_writes(Writes writes, std::vector<u32>* slots) {
     written.insert(slot->second);
     others.push_back(store);
   }
-  if (slots) slots->assign(written.begin(), written.end());
+  registers.written.assign(written.begin(), written.end());
   if (writes == Writes::kOnlyZero && written.size() != 1) return false;
   if (writes == Writes::kAny) return true;
   for (Instruction* store : zeros) store->eraseFromParent();
@@ -252,8 +253,8 @@ llvm::Function* Draft::finish(const std::string& name, bool opaque) {
   made->addFnAttr("no-jump-tables", "true");
   llvm::ValueToValueMapTy map;
   for (u32 i = 0; i < function_->arg_size(); ++i) {
-    map[function_->getArg(i)] =
-        i < 4 ? static_cast<Value*>(made->getArg(i)) : llvm::PoisonValue::get(function_->getArg(i)->getType());
+    map[function_->getArg(i)] = i < kWordArgument ? static_cast<Value*>(made->getArg(i))
+                                                  : llvm::PoisonValue::get(function_->getArg(i)->getType());
   }
   llvm::SmallVector<llvm::ReturnInst*> returns;
   llvm::CloneFunctionInto(made, function_, map, llvm::CloneFunctionChangeType::LocalChangesOnly, returns);

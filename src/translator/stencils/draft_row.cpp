@@ -20,19 +20,20 @@ std::vector<llvm::CallInst*> calls_of(llvm::Function& function, llvm::StringRef 
 }
 
 // Ends stay apart: the passes would merge returns. finish() makes tail calls of them.
-void Draft::go_to(Value* callee, Value* entry, Value* budget) {
+void Draft::go_to(Value* callee, Value* entry, Value* budget, Value* cached) {
   auto end = module_.getOrInsertFunction("kvrm_end", builder_.getVoidTy(), builder_.getPtrTy(), builder_.getPtrTy(),
-                                         builder_.getInt64Ty());
-  builder_.CreateCall(end, {callee, entry, budget});
+                                         builder_.getInt64Ty(), builder_.getInt64Ty());
+  builder_.CreateCall(end, {callee, entry, budget, cached ? cached : llvm::PoisonValue::get(builder_.getInt64Ty())});
   builder_.CreateUnreachable();
 }
 
 void Draft::end_in_tail_calls(llvm::Function& made) {
   for (llvm::CallInst* end : calls_of(made, "kvrm_end")) {
     builder_.SetInsertPoint(end);
-    llvm::CallInst* call = builder_.CreateCall(handler_, end->getArgOperand(0),
-                                               {end->getArgOperand(1), made.getArg(interpreter::kStateArgument),
-                                                made.getArg(interpreter::kContextArgument), end->getArgOperand(2)});
+    llvm::CallInst* call =
+        builder_.CreateCall(handler_, end->getArgOperand(0),
+                            {end->getArgOperand(1), made.getArg(interpreter::kStateArgument),
+                             made.getArg(interpreter::kContextArgument), end->getArgOperand(2), end->getArgOperand(3)});
     call->setCallingConv(kConvention);
     if (KVRM_TAIL_CALLS) call->setTailCallKind(llvm::CallInst::TCK_MustTail);
     builder_.CreateRet(call);

@@ -61,8 +61,9 @@ enum class TargetKind : u8 {
   kHot,      // the stencil itself, at the index
   kCold,
 };
-// How a hole of four bytes becomes one of one byte where its value fits: the byte `back` before it changes.
-enum class Shortening : u8 { kNone, kDisplacement, kImmediate };
+// How a hole becomes smaller where its value fits: the byte `back` before it changes. A displacement or an immediate of
+// four bytes becomes one of a signed byte, an immediate of eight bytes one of four unsigned ones.
+enum class Shortening : u8 { kNone, kDisplacement, kImmediate, kWide };
 struct Relocation {
   u32 offset;
   RelocationKind kind;
@@ -84,6 +85,15 @@ struct Access {
   u32 index;
 };
 
+// Code keeps one general register in a host register besides its slot: the *cached* one, mostly the result of the last
+// word. What a stencil does with it: it stays, or nothing is cached afterwards, or the register whose slot has the
+// offset of an expression.
+inline constexpr u32 kCacheStays = ~0u, kNothingCached = ~1u;
+// A stencil that takes the register with the slot of an expression from the cache.
+struct Alternative {
+  u32 slot, stencil;
+};
+
 // The code of consecutive words is one hot part after another; what is rarely reached is elsewhere. Relocations of the
 // hot part come first, each part's by offset.
 struct Stencil {
@@ -92,6 +102,8 @@ struct Stencil {
   u32 data, data_size;  // constants, aligned to 32 bytes
   u32 first_relocation, relocations;
   u32 first_access, accesses;
+  u32 cached_after;
+  u32 first_alternative, alternatives;
 };
 inline constexpr u32 kNoStencil = ~0u;
 inline constexpr u32 kDataAlignment = 32;
@@ -100,7 +112,7 @@ inline constexpr u32 kDataAlignment = 32;
 // is none: it is for words whose only destination is that. It may be general instead, and right for every word.
 struct Choice {
   u32 stencil;  // for words that do not write the zero register
-  u32 other;    // for those that do
+  u32 other;  // for those that do
   u32 first_slot, slots;  // expressions: where in the state the row writes general registers, in bytes
 };
 
@@ -121,10 +133,12 @@ struct Pair {
 struct Header {
   u64 magic;
   u32 rows, choices, slots, stencils, relocations, expressions, steps, symbols;
-  u32 plain, go_on;  // stencils: the plain handler runs the word at pc; the entry after the word at pc runs
-  u32 code_bytes, data_bytes, symbol_bytes, accesses, pairs, unused;
-  // Then the arrays in this order: Step, Relocation, Expression, Stencil, Choice, RowStencils, Pair, Access, slots
-  // (u32), symbols (u32, offsets of names), names, code, data.
+  // Stencils: the plain handler runs the word at pc; the entry after the word at pc runs; the register whose slot has
+  // the offset `operands` is cached.
+  u32 plain, go_on, load_cached;
+  u32 code_bytes, data_bytes, symbol_bytes, accesses, pairs, alternatives, unused;
+  // Then the arrays in this order: Step, Relocation, Expression, Stencil, Choice, RowStencils, Pair, Access,
+  // Alternative, slots (u32), symbols (u32, offsets of names), names, code, data.
 };
 inline constexpr u64 kMagic = 0x6c69636e657473;  // "stencil"
 

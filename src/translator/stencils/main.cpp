@@ -43,25 +43,34 @@ class Table {
   void write(const char* path);
 
  private:
+  struct Planned {
+    std::string name;
+    u32 cached_after;
+    std::vector<Alternative> alternatives;  // numbers of planned stencils until build() replaces them
+  };
+
   void plan();
   void plan_pairs();
   void plan_pair(Request& request);
-  u32 plan(Request request, std::vector<u32>* slots);
+  u32 plan(Request request, Registers& registers);
+  u32 plan_with_alternatives(const Request& request, Registers& registers);
   bool compile(std::string& error);
   u32 add(const Code& code);
+  void add_alternatives(const Planned& planned, Stencil& stencil, const std::vector<u32>& numbers);
 
   llvm::Module& module_;
   llvm::TargetMachine& target_;
   const std::set<std::string>& opaque_;
   std::set<std::string> too_bold_;
   Specializer specializer_;
-  std::vector<std::string> planned_;
+  std::vector<Planned> planned_;
   std::map<std::string, Code> codes_;
   Symbols symbols_;
   Header header_{};
   std::vector<Stencil> stencils_;
   std::vector<Relocation> relocations_;
   std::vector<Access> accesses_;
+  std::vector<Alternative> alternatives_;
   std::vector<Choice> choices_;  // numbers of planned stencils until build() replaces them
   std::vector<RowStencils> rows_;
   std::vector<Pair> pairs_;
@@ -69,16 +78,31 @@ class Table {
   std::vector<u8> code_, data_;
 };
 
-u32 Table::plan(Request request, std::vector<u32>* slots) {
+u32 Table::plan(Request request, Registers& registers) {
   request.name = kPrefix + request.name +
                  (request.form == kFar       ? "_far"
                   : request.form == kForward ? "_forward"
                                              : "") +
-                 (request.writes == Writes::kNotZero ? "" : "_other");
+                 (request.writes == Writes::kNotZero ? "" : "_other") +
+                 (request.cached ? "_cached_" + std::to_string(*request.cached) : "");
   request.opaque = opaque_.contains(request.name);
-  if (!specializer_.make(request, slots)) return kNoStencil;
-  planned_.push_back(request.name);
+  if (!specializer_.make(request, registers)) return kNoStencil;
+  planned_.push_back({request.name, registers.cached_after, {}});
   return static_cast<u32>(planned_.size() - 1);
+}
+
+// And one more for each register that it could take from the cache.
+u32 Table::plan_with_alternatives(const Request& request, Registers& registers) {
+  const u32 number = plan(request, registers);
+  if (number == kNoStencil) return number;
+  for (const u32 slot : registers.read) {
+    Request with_cache = request;
+    with_cache.cached = slot;
+    Registers ignored;
+    const u32 alternative = plan(with_cache, ignored);
+    if (alternative != kNoStencil) planned_[number].alternatives.push_back({slot, alternative});
+  }
+  return number;
 }
 
 // One function for each stencil.
@@ -91,13 +115,14 @@ void Table::plan() {
       const std::string name = isa::kRowNames[row] + ("_" + std::to_string(rows_.back().variants++));
       for (const Form form : {kNear, kFar, kForward}) {
         Choice choice{kNoStencil, kNoStencil, static_cast<u32>(slots_.size()), 0};
-        Request request{name, meaning, nullptr, flow, form, Writes::kNotZero, false};
-        std::vector<u32> slots;
+        Request request{.name = name, .meaning = meaning, .flow = flow, .form = form};
+        Registers registers, of_other;
+        const std::vector<u32>& slots = registers.written;
         if (form == kNear || (form == kFar ? flow != isa::Flow::kNext : has_forward_form(static_cast<isa::Row>(row))))
-          choice.stencil = plan(request, &slots);
+          choice.stencil = plan_with_alternatives(request, registers);
         if (choice.stencil != kNoStencil && !slots.empty()) {
           request.writes = slots.size() == 1 ? Writes::kOnlyZero : Writes::kAny;
-          choice.other = plan(request, nullptr);
+          choice.other = plan_with_alternatives(request, of_other);
           choice.slots = static_cast<u32>(slots.size());
           slots_.insert(slots_.end(), slots.begin(), slots.end());
         }
@@ -107,20 +132,18 @@ void Table::plan() {
   }
 }
 
-// Only branches within their page: others are rare.
 void Table::plan_pair(Request& request) {
   for (const Form form : {kNear, kFar, kForward}) {
     Choice choice{kNoStencil, kNoStencil, static_cast<u32>(slots_.size()), 0};
+    Registers registers, of_other;
+    const std::vector<u32>& slots = registers.written;
     request.form = form;
-    if (form != kFar) {
-      std::vector<u32> slots;
-      request.writes = Writes::kNotZero;
-      choice.stencil = plan(request, &slots);
-      request.writes = Writes::kOnlyZero;
-      if (choice.stencil != kNoStencil) choice.other = plan(request, nullptr);
-      choice.slots = static_cast<u32>(slots.size());
-      slots_.insert(slots_.end(), slots.begin(), slots.end());
-    }
+    request.writes = Writes::kNotZero;
+    choice.stencil = plan_with_alternatives(request, registers);
+    request.writes = Writes::kOnlyZero;
+    if (choice.stencil != kNoStencil) choice.other = plan_with_alternatives(request, of_other);
+    choice.slots = static_cast<u32>(slots.size());
+    slots_.insert(slots_.end(), slots.begin(), slots.end());
     choices_.push_back(choice);
   }
 }
@@ -136,7 +159,7 @@ void Table::plan_pairs() {
       for (llvm::Function* then : variants_of(module_, isa::kRowNames[second])) {
         const std::string name = std::string(isa::kRowNames[first]) + "_" + std::to_string(number - 1) + "_" +
                                  isa::kRowNames[second] + "_" + std::to_string(number_of_second++);
-        Request request{name, meaning, then, isa::facts(pair.second).flow};
+        Request request{.name = name, .meaning = meaning, .second = then, .flow = isa::facts(pair.second).flow};
         if (is_wanted) {
           plan_pair(request);
         } else {
@@ -178,10 +201,19 @@ u32 Table::add(const Code& code) {
   stencils_.push_back({hot, static_cast<u32>(code.hot.size()), cold, static_cast<u32>(code.cold.size()), data,
                        static_cast<u32>(code.data.size()), static_cast<u32>(relocations_.size()),
                        static_cast<u32>(code.relocations.size()), static_cast<u32>(accesses_.size()),
-                       static_cast<u32>(code.accesses.size())});
+                       static_cast<u32>(code.accesses.size()), kNothingCached, 0, 0});
   relocations_.insert(relocations_.end(), code.relocations.begin(), code.relocations.end());
   accesses_.insert(accesses_.end(), code.accesses.begin(), code.accesses.end());
   return static_cast<u32>(stencils_.size() - 1);
+}
+
+void Table::add_alternatives(const Planned& planned, Stencil& stencil, const std::vector<u32>& numbers) {
+  stencil.cached_after = planned.cached_after;
+  stencil.first_alternative = static_cast<u32>(alternatives_.size());
+  for (const Alternative& one : planned.alternatives) {
+    if (numbers[one.stencil] != kNoStencil) alternatives_.push_back({one.slot, numbers[one.stencil]});
+  }
+  stencil.alternatives = static_cast<u32>(alternatives_.size()) - stencil.first_alternative;
 }
 
 bool Table::build(std::string& error) {
@@ -189,23 +221,28 @@ bool Table::build(std::string& error) {
   plan_pairs();
   specializer_.make_plain(std::string(kPrefix) + "plain");
   specializer_.make_go_on(std::string(kPrefix) + "go_on");
+  specializer_.make_load_cached(std::string(kPrefix) + "load_cached");
   if (!compile(error)) return false;
   std::vector<u32> numbers;
   std::size_t unusable = 0;
-  for (const std::string& name : planned_) {
-    const Code& code = codes_[name];
-    if (code.is_too_bold) too_bold_.insert(name);
+  for (const Planned& planned : planned_) {
+    const Code& code = codes_[planned.name];
+    if (code.is_too_bold) too_bold_.insert(planned.name);
     unusable += !code.is_usable;
     numbers.push_back(code.is_usable && !code.is_too_bold ? add(code) : kNoStencil);
+  }
+  for (std::size_t i = 0; i < planned_.size(); ++i) {
+    if (numbers[i] != kNoStencil) add_alternatives(planned_[i], stencils_[numbers[i]], numbers);
   }
   const auto number = [&](u32 planned) { return planned == kNoStencil ? kNoStencil : numbers[planned]; };
   for (Choice& choice : choices_)
     choice = {number(choice.stencil), number(choice.other), choice.first_slot, choice.slots};
-  for (const char* stub : {"plain", "go_on"}) {
+  for (const char* stub : {"plain", "go_on", "load_cached"}) {
     if (!codes_[std::string(kPrefix) + stub].is_usable) return error = "a stub is not usable", false;
   }
   header_.plain = add(codes_[std::string(kPrefix) + "plain"]);
   header_.go_on = add(codes_[std::string(kPrefix) + "go_on"]);
+  header_.load_cached = add(codes_[std::string(kPrefix) + "load_cached"]);
   if (too_bold_.empty())
     std::printf("stencils: %zu with %zu bytes of code, %zu left out\n", stencils_.size(), code_.size(), unusable);
   return true;
@@ -236,6 +273,7 @@ void Table::write(const char* path) {
   header_.symbols = count(names);
   header_.accesses = count(accesses_);
   header_.pairs = count(pairs_);
+  header_.alternatives = count(alternatives_);
   header_.code_bytes = count(code_);
   header_.data_bytes = count(data_);
   header_.symbol_bytes = count(text);
@@ -249,6 +287,7 @@ void Table::write(const char* path) {
   put(file, rows_);
   put(file, pairs_);
   put(file, accesses_);
+  put(file, alternatives_);
   put(file, slots_);
   put(file, names);
   put(file, text);

@@ -13,6 +13,7 @@ namespace kvrm::translator::stencils {
 namespace {
 
 constexpr u8 kRexFirst = 0x40, kRexLast = 0x4f, kVex2 = 0xc5, kVex3 = 0xc4, kEscape = 0x0f;
+constexpr u8 kRexW = 0x48, kRexR = 0x04, kRexX = 0x02, kMov = 0xb8, kMovMask = 0xf8;
 constexpr u8 kImmediate32 = 0x81;  // ADD, CMP, ... with an immediate of four bytes; two more is that of one byte
 
 // Where the opcode's last byte is: ModRM follows it.
@@ -27,6 +28,14 @@ u32 opcode_at(std::span<const u8> bytes) {
   if (bytes[at] >= kRexFirst && bytes[at] <= kRexLast) ++at;
   if (bytes[at] != kEscape) return at;
   return bytes[at + 1] == 0x38 || bytes[at + 1] == 0x3a ? at + 2 : at + 1;
+}
+
+// MOV of an immediate to a register: without REX.W it has four bytes, and the upper half becomes zero.
+void shorten_wide(std::span<const u8> instruction, u32 at, Relocation& hole) {
+  if (at != 2 || (instruction[0] & (kRexW | 0xf0 | kRexR | kRexX)) != kRexW || (instruction[1] & kMovMask) != kMov)
+    return;
+  hole.shortening = Shortening::kWide;
+  hole.back = 2;
 }
 
 // `at`: the offset of the hole in the instruction.
@@ -62,8 +71,11 @@ void Shortener::run(const std::vector<u8>& code, std::vector<Relocation>& reloca
     const llvm::ArrayRef<u8> rest(code.data() + at, code.size() - at);
     if (disassembler_->getInstruction(ignored, size, rest, at, llvm::nulls()) != llvm::MCDisassembler::Success) return;
     for (Relocation& one : relocations) {
-      if (one.offset < at || one.offset >= at + size || one.kind != RelocationKind::kAbsolute32) continue;
-      if (one.target == TargetKind::kHole) shorten({code.data() + at, size}, static_cast<u32>(one.offset - at), one);
+      if (one.offset < at || one.offset >= at + size || one.target != TargetKind::kHole) continue;
+      const std::span<const u8> instruction(code.data() + at, size);
+      const auto offset = static_cast<u32>(one.offset - at);
+      if (one.kind == RelocationKind::kAbsolute32) shorten(instruction, offset, one);
+      if (one.kind == RelocationKind::kAbsolute64) shorten_wide(instruction, offset, one);
     }
     at += size;
   }

@@ -1,5 +1,6 @@
-// Which holes of a stencil could be one byte instead of four. A displacement or an immediate that fits into a signed
-// byte has a shorter form in x86-64; whether a hole's value fits is known for each word.
+// Which holes of a stencil could be smaller. A displacement or an immediate that fits into a signed byte has a shorter
+// form in x86-64, and so has a MOV of eight bytes whose upper half is zero; whether a hole's value fits is known for
+// each word.
 #pragma once
 
 #include <memory>

@@ -46,7 +46,7 @@ void Passes::vectorize(llvm::Function& function) {
   functions_.clear();
 }
 
-llvm::Function* Specializer::make(const Request& request, std::vector<u32>* slots) {
+llvm::Function* Specializer::make(const Request& request, Registers& registers) {
   Draft draft(module_, target_, expressions_);
   if (!draft.row(*request.meaning)) return nullptr;
   if (request.second && !draft.second_row(*request.second)) return nullptr;
@@ -64,7 +64,8 @@ llvm::Function* Specializer::make(const Request& request, std::vector<u32>* slot
   if (!draft.branch(request)) return nullptr;
   Passes(target_).run(draft.function());
   Passes(target_).vectorize(draft.function());
-  if (!draft.simplify_writes(request.writes, slots)) return nullptr;
+  if (!draft.simplify_writes(request.writes, registers)) return nullptr;
+  draft.cache_registers(request, registers);
   return draft.finish(request.name, request.opaque);
 }
 
@@ -85,6 +86,19 @@ llvm::Function* Specializer::make_go_on(const std::string& name) {
   Value* entry = draft.entry_in_page(draft.pc());
   Value* next = draft.builder().CreateConstGEP1_64(draft.builder().getInt8Ty(), entry, kEntryBytes);
   draft.run_entry(next, draft.budget());
+  return draft.finish(name, false);
+}
+
+llvm::Function* Specializer::make_load_cached(const std::string& name) {
+  Draft draft(module_, target_, expressions_);
+  llvm::IRBuilder<>& builder = draft.builder();
+  constexpr u64 kOffsets = 511;
+  static_assert(sizeof(Cpu::x) <= kOffsets);
+  Value* offset = builder.CreateAnd(draft.operands(), kOffsets);
+  Value* slot = builder.CreateGEP(builder.getInt8Ty(), draft.cpu(), offset);
+  draft.go_to(kNextName, draft.entry(), draft.budget(), builder.CreateLoad(builder.getInt64Ty(), slot));
+  Registers ignored;
+  if (!draft.simplify_writes(Writes::kAny, ignored)) return nullptr;
   return draft.finish(name, false);
 }
 

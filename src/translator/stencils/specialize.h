@@ -38,18 +38,27 @@ struct Request {
   Form form = kNear;
   Writes writes = Writes::kNotZero;
   bool opaque = false;  // holes that may be negative are loaded by instructions of their own
+  // The expression of the slot of the register that is cached and read; none: the cache is not read.
+  std::optional<u32> cached = {};
+};
+
+// What is known of a stencil beside its code.
+struct Registers {
+  std::vector<u32> written;  // the expressions of the slots that it writes
+  std::vector<u32> read;  // of those that it could take from the cache
+  u32 cached_after = kNothingCached;
 };
 
 class Specializer {
  public:
   Specializer(llvm::Module& module, llvm::TargetMachine& target) : module_(module), target_(target) {}
 
-  // Adds the function to the module. Null if the row is not for stencils. `slots`: the expressions of the offsets in
-  // the state where general registers are written.
-  llvm::Function* make(const Request& request, std::vector<u32>* slots);
+  // Adds the function to the module. Null if the row is not for stencils.
+  llvm::Function* make(const Request& request, Registers& registers);
   // The stubs: see Header.
   llvm::Function* make_plain(const std::string& name);
   llvm::Function* make_go_on(const std::string& name);
+  llvm::Function* make_load_cached(const std::string& name);
 
   const Expressions& expressions() const { return expressions_; }
 

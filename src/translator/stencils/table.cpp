@@ -15,6 +15,8 @@
 namespace kvrm::translator::stencils {
 namespace {
 
+constexpr u64 kNoSlot = ~u64{0};
+
 struct Decoded {
   isa::Row row;
   Variant variant;
@@ -33,6 +35,7 @@ class Table {
     rows_ = take<RowStencils>(header_.rows);
     pairs_ = take<Pair>(header_.pairs);
     accesses_ = take<Access>(header_.accesses);
+    alternatives_ = take<Alternative>(header_.alternatives);
     slots_ = take<u32>(header_.slots);
     const auto names = take<u32>(header_.symbols);
     const auto text = take<char>(header_.symbol_bytes);
@@ -53,6 +56,11 @@ class Table {
   const Stencil* choose_pair(const Decoded& first, const Decoded& second, const WordValues& words) const;
   const Stencil& plain() const { return stencils_[header_.plain]; }
   const Stencil& go_on() const { return stencils_[header_.go_on]; }
+  const Stencil& load_cached() const { return stencils_[header_.load_cached]; }
+  // The stencil that does the same with the register of a slot from the cache; null: there is none.
+  const Stencil* with_cached(const Stencil& stencil, u64 slot, const WordValues& word) const;
+  // The slot of the register that is cached after a stencil, kNoSlot if none, if that of `before` was cached before it.
+  u64 cached_after(const Stencil& stencil, u64 before, const WordValues& word) const;
   std::span<const Relocation> relocations(const Stencil& stencil) const {
     return relocations_.subspan(stencil.first_relocation, stencil.relocations);
   }
@@ -89,6 +97,7 @@ class Table {
   std::span<const RowStencils> rows_;
   std::span<const Pair> pairs_;
   std::span<const Access> accesses_;
+  std::span<const Alternative> alternatives_;
   std::span<const u32> slots_;
   std::span<const u8> code_, data_;
   std::vector<u64> symbols_;
@@ -108,6 +117,17 @@ u32 Table::choose(const Choice& choice, const WordValues& word) const {
   return writes_zero ? choice.other : choice.stencil;
 }
 
+const Stencil* Table::with_cached(const Stencil& stencil, u64 slot, const WordValues& word) const {
+  for (const Alternative& one : alternatives_.subspan(stencil.first_alternative, stencil.alternatives))
+    if (value(one.slot, word) == slot) return &stencils_[one.stencil];
+  return nullptr;
+}
+
+u64 Table::cached_after(const Stencil& stencil, u64 before, const WordValues& word) const {
+  if (stencil.cached_after == kCacheStays) return before;
+  return stencil.cached_after == kNothingCached ? kNoSlot : value(stencil.cached_after, word);
+}
+
 const Stencil* Table::choose_pair(const Decoded& first, const Decoded& second, const WordValues& words) const {
   for (const Pair& pair : pairs_) {
     if (pair.first_row != static_cast<u32>(first.row) || pair.second_row != static_cast<u32>(second.row)) continue;
@@ -124,7 +144,8 @@ const Table& table(bool uses_window) {
 }
 
 // Code of one page. The hot parts come first, in the order of the words. The second word of a pair has code of its own,
-// for branches to it, after all others. Then follow the cold parts, constants, the stubs through which the interpreter
+// for branches to it, after all others, and so have words that find a register in the cache: a branch to them loads it.
+// Then follow the cold parts, constants, the stubs through which the interpreter
 // runs a word, and jumps to functions of the program.
 class Assembler {
  public:
@@ -137,6 +158,10 @@ class Assembler {
     const Stencil* stencil;
     WordValues word;
     bool is_pair = false;  // with the next word
+    bool is_target = false;  // of a branch in this page
+    bool takes_cached = false;
+    u64 cached = kNoSlot;  // the slot of the register that is cached before it
+    u32 loader = kNoCode;  // where it is loaded first, if need be
     u32 hot = 0, cold = 0, data = 0;
     u32 bail = kNoCode;
     u32 first_value = 0;  // of its holes
@@ -145,7 +170,13 @@ class Assembler {
   };
   void choose(const std::array<u32, interpreter::kWordsPerPage>& words);
   bool is_second(u32 index) const { return index != 0 && pieces_[index - 1].is_pair; }
+  u32 next_index(u32 index) const { return index + (pieces_[index].is_pair ? 2 : 1); }
   u32 next_of(u32 index) const;
+  void choose_cached();
+  void find_loaders();
+  void fill_loader(const Piece& piece);
+  // Where a word begins if nothing is cached.
+  static u32 entry_of(const Piece& piece) { return piece.loader == kNoCode ? piece.hot : piece.loader; }
   void evaluate(Piece& piece);
   void place();
   u32 stub_of(Piece& piece);
@@ -173,6 +204,7 @@ class Assembler {
 
 void Assembler::choose(const std::array<u32, interpreter::kWordsPerPage>& words) {
   pieces_.reserve(words.size() + 1);
+  std::vector<u32> targets;
   Decoded before{};
   for (u32 i = 0; i < words.size(); ++i) {
     const isa::Row row = isa::decode(words[i]);
@@ -187,15 +219,75 @@ void Assembler::choose(const std::array<u32, interpreter::kWordsPerPage>& words)
         first.is_pair = true;
       }
     }
+    if (decoded.variant.words != 0) targets.push_back(i + static_cast<u32>(decoded.variant.words));
     before = decoded;
   }
   // The last word may go on to the next page.
   pieces_.push_back({&table_.go_on(), pieces_.back().word});
+  for (const u32 target : targets) pieces_[target].is_target = true;
+  choose_cached();
+  find_loaders();
   for (Piece& piece : pieces_) evaluate(piece);
 }
 
-constexpr u32 kSaved = 3;  // bytes, where one byte is enough
+// Registers come from the cache where the code before a word leaves them there. A word that branches lead to finds
+// nothing in it: they would have to load it.
+void Assembler::choose_cached() {
+  u64 cached = kNoSlot;
+  for (u32 i = 0; i < pieces_.size(); i = next_index(i)) {
+    Piece& piece = pieces_[i];
+    if (piece.is_target) cached = kNoSlot;
+    piece.cached = cached;
+    const Stencil* const taking = cached == kNoSlot ? nullptr : table_.with_cached(*piece.stencil, cached, piece.word);
+    piece.takes_cached = taking != nullptr;
+    if (taking) piece.stencil = taking;
+    cached = table_.cached_after(*piece.stencil, cached, piece.word);
+  }
+}
+
+// Which words need the cached register, or lead to one that does.
+void Assembler::find_loaders() {
+  bool is_needed = false;
+  for (auto i = static_cast<u32>(pieces_.size()); i-- != 0;) {
+    if (is_second(i)) continue;
+    Piece& piece = pieces_[i];
+    is_needed = piece.takes_cached || (is_needed && piece.stencil->cached_after == kCacheStays);
+    if (piece.cached == kNoSlot) is_needed = false;
+    if (is_needed) piece.loader = 0;  // place() says where
+  }
+}
+
 constexpr u32 kJumpBytes = 5;
+
+// Whether a value fits into the smaller hole, and how many bytes that has less.
+bool fits(Shortening how, u64 value) {
+  if (how == Shortening::kNone) return false;
+  return how == Shortening::kWide ? value == static_cast<u32>(value)
+                                  : static_cast<i8>(value) == static_cast<i32>(value);
+}
+u32 saved_bytes(Shortening how) { return how == Shortening::kWide ? 4 : 3; }
+
+// The size of what a relocation fills in.
+u32 size_of(const Relocation& one, bool is_short) {
+  const u32 size = one.kind == RelocationKind::kAbsolute8    ? 1
+                   : one.kind == RelocationKind::kAbsolute16 ? 2
+                   : one.kind == RelocationKind::kAbsolute64 ? 8
+                                                             : 4;
+  return is_short ? size - saved_bytes(one.shortening) : size;
+}
+
+// Changes the byte of an instruction that says how large its hole is.
+void shorten(u8& changed, Shortening how) {
+  constexpr u8 kOneByteDisplacement = 0x40, kForm = 0xc0, kOneByteImmediate = 2;  // of ModRM; of the opcode
+  constexpr u8 kRexW = 8;
+  if (how == Shortening::kDisplacement) {
+    changed = static_cast<u8>((changed & ~kForm) | kOneByteDisplacement);
+  } else if (how == Shortening::kImmediate) {
+    changed |= kOneByteImmediate;
+  } else {
+    changed = static_cast<u8>(changed & ~kRexW);
+  }
+}
 
 // The values of the holes, and which of them are short.
 void Assembler::evaluate(Piece& piece) {
@@ -206,9 +298,9 @@ void Assembler::evaluate(Piece& piece) {
     const bool is_hole = one.target == TargetKind::kHole;
     const u64 value = is_hole ? table_.value(one.index, piece.word) + static_cast<u64>(one.addend) : 0;
     values_.push_back(value);
-    if (one.shortening == Shortening::kNone || i >= 64 || static_cast<i8>(value) != static_cast<i32>(value)) continue;
+    if (i >= 64 || !fits(one.shortening, value)) continue;
     piece.shortened |= u64{1} << i;
-    piece.saved[one.in_cold] += kSaved;
+    piece.saved[one.in_cold] += saved_bytes(one.shortening);
   }
 }
 
@@ -218,7 +310,7 @@ u32 Assembler::moved(const Piece& piece, bool cold, u32 offset) const {
   u32 saved = 0;
   for (u64 rest = piece.shortened; rest != 0; rest &= rest - 1) {
     const Relocation& one = relocations[static_cast<u32>(std::countr_zero(rest))];
-    if (one.in_cold == cold && one.offset < offset) saved += kSaved;
+    if (one.in_cold == cold && one.offset < offset) saved += saved_bytes(one.shortening);
   }
   return offset - saved;
 }
@@ -231,6 +323,12 @@ void Assembler::place() {
       pieces_[i].hot = at;
       at += pieces_[i].stencil->hot_size - pieces_[i].saved[0] + (second ? kJumpBytes : 0);
     }
+  }
+  const Stencil& load = table_.load_cached();
+  for (Piece& piece : pieces_) {
+    if (piece.loader == kNoCode) continue;
+    piece.loader = at;
+    at += load.hot_size + kJumpBytes;
   }
   for (Piece& piece : pieces_) {
     piece.cold = at;
@@ -276,7 +374,7 @@ void Assembler::jump(u32 from, u32 to) {
 u32 Assembler::target_of(Piece& piece, u32 next, TargetKind kind, u32 index) {
   switch (kind) {
     case TargetKind::kNext: return next;
-    case TargetKind::kWord: return pieces_[(table_.value(index, piece.word) - address_) / 4].hot;
+    case TargetKind::kWord: return entry_of(pieces_[(table_.value(index, piece.word) - address_) / 4]);
     case TargetKind::kBail: return stub_of(piece);
     case TargetKind::kData: return piece.data + index;
     case TargetKind::kSymbol: return jump_to(table_.symbol(index));
@@ -287,7 +385,6 @@ u32 Assembler::target_of(Piece& piece, u32 next, TargetKind kind, u32 index) {
 }
 
 void Assembler::copy_part(const Piece& piece, bool cold, u32 to, u32 from, u32 size) {
-  constexpr u8 kOneByteDisplacement = 0x40, kForm = 0xc0, kOneByteImmediate = 2;  // of ModRM; of the opcode
   const std::span<const Relocation> relocations = table_.relocations(*piece.stencil);
   u32 done = 0;
   for (u64 rest = piece.shortened; rest != 0; rest &= rest - 1) {
@@ -295,11 +392,9 @@ void Assembler::copy_part(const Piece& piece, bool cold, u32 to, u32 from, u32 s
     if (one.in_cold != cold) continue;
     copy(to, table_.code(from + done), one.offset - done);
     to += one.offset - done;
-    u8& changed = code_.bytes[to - one.back];
-    changed = static_cast<u8>(one.shortening == Shortening::kDisplacement ? (changed & ~kForm) | kOneByteDisplacement
-                                                                          : changed | kOneByteImmediate);
-    ++to;
-    done = one.offset + 1 + kSaved;
+    shorten(code_.bytes[to - one.back], one.shortening);
+    to += size_of(one, true);
+    done = one.offset + size_of(one, false);
   }
   copy(to, table_.code(from + done), size - done);
 }
@@ -312,24 +407,30 @@ void Assembler::relocate_all(Piece& piece, u32 next) {
     const u32 at = (one.in_cold ? piece.cold : piece.hot) + one.offset - saved[one.in_cold];
     const bool is_short = i < 64 && (piece.shortened >> i & 1) != 0;
     u64 value = values_[piece.first_value + i];
-    u32 size = 4;
-    if (one.kind == RelocationKind::kRelative32) {
+    if (one.kind == RelocationKind::kRelative32)
       value = u64{target_of(piece, next, one.target, one.index)} - at + static_cast<u64>(one.addend);
-    } else {
-      size = is_short || one.kind == RelocationKind::kAbsolute8 ? 1
-             : one.kind == RelocationKind::kAbsolute16          ? 2
-             : one.kind == RelocationKind::kAbsolute32          ? 4
-                                                                : 8;
-    }
-    copy(at, reinterpret_cast<const u8*>(&value), size);
-    if (is_short) saved[one.in_cold] += kSaved;
+    copy(at, reinterpret_cast<const u8*>(&value), size_of(one, is_short));
+    if (is_short) saved[one.in_cold] += saved_bytes(one.shortening);
   }
 }
 
-// Where the code after a piece is.
+// Where the code after a piece is. The second word of a pair caches nothing for the next one when it runs alone.
 u32 Assembler::next_of(u32 index) const {
-  const u32 next = index + (pieces_[index].is_pair ? 2 : 1);
-  return next < pieces_.size() ? pieces_[next].hot : 0;
+  const u32 next = next_index(index);
+  if (next >= pieces_.size()) return 0;
+  return is_second(index) ? entry_of(pieces_[next]) : pieces_[next].hot;
+}
+
+// Loads the register that a word finds in the cache otherwise.
+void Assembler::fill_loader(const Piece& piece) {
+  Piece load{&table_.load_cached(), {piece.cached, piece.word.pc}};
+  evaluate(load);
+  const u32 size = load.stencil->hot_size - load.saved[0];
+  load.hot = piece.loader;
+  copy_part(load, false, load.hot, load.stencil->hot, load.stencil->hot_size);
+  relocate_all(load, 0);
+  values_.resize(load.first_value);
+  jump(load.hot + size, piece.hot);
 }
 
 void Assembler::fill(Piece& piece, u32 next) {
@@ -351,10 +452,11 @@ PageCode Assembler::run(const std::array<u32, interpreter::kWordsPerPage>& words
   for (u32 i = 0; i < pieces_.size(); ++i) fill(pieces_[i], next_of(i));
   for (u32 i = 0; i < pieces_.size(); ++i) {
     if (is_second(i)) jump(pieces_[i].hot + pieces_[i].stencil->hot_size - pieces_[i].saved[0], next_of(i));
+    if (pieces_[i].loader != kNoCode) fill_loader(pieces_[i]);
   }
   for (u32 i = 0; i < words.size(); ++i) {
     const bool has_code = pieces_[i].stencil != &table_.plain();
-    code_.entry_points[i] = has_code ? pieces_[i].hot : kNoCode;
+    code_.entry_points[i] = has_code ? entry_of(pieces_[i]) : kNoCode;
   }
   std::ranges::sort(code_.accesses, {}, &PageCode::Access::offset);
   return std::move(code_);

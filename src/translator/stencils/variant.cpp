@@ -19,6 +19,7 @@ Variant variant_of(u32 word, u32 index_in_page) {
     } else if (has_forward_form(Op::kRow) && Variants::branch_words(op) > 0) {
       result.form = kForward;
     }
+    if (result.form != kFar) result.words = Variants::branch_words(op);
   }
   static_assert(sizeof(op) <= sizeof(result.operands));
   std::memcpy(&result.operands, &op, sizeof(op));

@@ -10,6 +10,7 @@ struct Variant {
   u32 number;     // among the variants of the row
   Form form;      // of a branch
   u64 operands;   // the row's operand struct
+  i32 words = 0;  // how far a branch within its page goes
 };
 // Whether a branch within its page has a form that goes forward: a call's target may be the entry of a region.
 inline bool has_forward_form(isa::Row row) {
