@@ -7,7 +7,7 @@ namespace kvrm::interpreter {
 
 #if KVRM_TAIL_CALLS
 #define KVRM_CONTINUE(target, biased_budget) \
-  [[clang::musttail]] return (target)->run((target), state, context, (biased_budget))
+  [[clang::musttail]] return (target)->run((target), state, context, (biased_budget), window)
 #else
 #define KVRM_CONTINUE(target, biased_budget) \
   return Next { (target), (biased_budget) }

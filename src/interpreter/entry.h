@@ -17,7 +17,7 @@ struct Next {
 };
 
 // With clang every handler ends in a tail call of the next one, so the host's branch predictor sees one indirect jump
-// per guest instruction, and the four arguments never leave their registers. Other compilers return to a small loop.
+// per guest instruction, and the five arguments never leave their registers. Other compilers return to a small loop.
 #if defined(__clang__) && __has_cpp_attribute(clang::musttail)
 #define KVRM_TAIL_CALLS 1
 #else
@@ -48,9 +48,10 @@ KVRM_INLINE StateBase* base_of(Cpu* cpu) {
 // biased_budget is the instruction budget in units of sizeof(Entry), plus the address of the entry. Moving on to the
 // next entry so uses up one instruction without any work; only branches adjust it. The entry comes first: x86-64 needs
 // a byte more for each access through the register of the first argument.
-typedef Next (*Handler)(const Entry* entry, StateBase* state, Context* context, i64 biased_budget) KVRM_HANDLER;
+typedef Next (*Handler)(const Entry* entry, StateBase* state, Context* context, i64 biased_budget,
+                        u8* window) KVRM_HANDLER;
 // The arguments of that type, by number.
-enum HandlerArgument : u32 { kEntryArgument, kStateArgument, kContextArgument, kBudgetArgument };
+enum HandlerArgument : u32 { kEntryArgument, kStateArgument, kContextArgument, kBudgetArgument, kWindowArgument };
 
 struct Entry {
   Handler run;

@@ -6,7 +6,7 @@
 namespace kvrm::interpreter {
 namespace {
 
-KVRM_HANDLER Next run_undefined(const Entry* entry, StateBase*, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next run_undefined(const Entry* entry, StateBase*, Context* context, i64 biased_budget, u8*) {
   return leave(entry, context, biased_budget, Trap::kUndefined);
 }
 
@@ -21,14 +21,14 @@ Entry make_entry(isa::Row row, u32 word, u32 index_in_page) {
 }
 
 KVRM_HANDLER Next run_undecoded(const Entry* entry, [[maybe_unused]] StateBase* state, Context* context,
-                                i64 biased_budget) {
+                                i64 biased_budget, [[maybe_unused]] u8* window) {
   const Entry* decoded = context->cache->enter(address_of(*context, entry));
   biased_budget += host_address(decoded) - host_address(entry);
   KVRM_CONTINUE(decoded, biased_budget);
 }
 
 KVRM_HANDLER Next run_page_end(const Entry* entry, [[maybe_unused]] StateBase* state, Context* context,
-                               i64 biased_budget) {
+                               i64 biased_budget, [[maybe_unused]] u8* window) {
   const Entry* target = find_entry(context, address_of(*context, entry));
   biased_budget += host_address(target) - host_address(entry);
   if (KVRM_UNLIKELY(biased_budget - host_address(target) < kCheckInterval))
@@ -36,14 +36,14 @@ KVRM_HANDLER Next run_page_end(const Entry* entry, [[maybe_unused]] StateBase* s
   KVRM_CONTINUE(target, biased_budget);
 }
 
-KVRM_HANDLER Next run_fetch_fault(const Entry* entry, StateBase* state, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next run_fetch_fault(const Entry* entry, StateBase* state, Context* context, i64 biased_budget, u8*) {
   Cpu* const cpu = state_at(state);
   cpu->fault_address = address_of(*context, entry);
   cpu->fault_access = static_cast<u32>(Access::kExecute);
   return leave(entry, context, biased_budget, context->fetch_trap);
 }
 
-KVRM_HANDLER Next run_pause(const Entry* entry, StateBase*, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next run_pause(const Entry* entry, StateBase*, Context* context, i64 biased_budget, u8*) {
   return leave(entry, context, biased_budget, Trap::kNone);
 }
 

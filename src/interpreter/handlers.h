@@ -10,12 +10,13 @@ namespace kvrm::interpreter {
 Entry make_entry(isa::Row row, u32 word, u32 index_in_page);
 
 // Decodes its own word first.
-KVRM_HANDLER Next run_undecoded(const Entry* entry, StateBase* state, Context* context, i64 biased_budget);
+KVRM_HANDLER Next run_undecoded(const Entry* entry, StateBase* state, Context* context, i64 biased_budget, u8* window);
 // Follows the last word of a page.
-KVRM_HANDLER Next run_page_end(const Entry* entry, StateBase* state, Context* context, i64 biased_budget);
+KVRM_HANDLER Next run_page_end(const Entry* entry, StateBase* state, Context* context, i64 biased_budget, u8* window);
 // Replaces a word that could not be fetched.
-KVRM_HANDLER Next run_fetch_fault(const Entry* entry, StateBase* state, Context* context, i64 biased_budget);
+KVRM_HANDLER Next run_fetch_fault(const Entry* entry, StateBase* state, Context* context, i64 biased_budget,
+                                  u8* window);
 // Leaves the loop before its entry.
-KVRM_HANDLER Next run_pause(const Entry* entry, StateBase* state, Context* context, i64 biased_budget);
+KVRM_HANDLER Next run_pause(const Entry* entry, StateBase* state, Context* context, i64 biased_budget, u8* window);
 
 }  // namespace kvrm::interpreter

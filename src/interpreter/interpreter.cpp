@@ -19,8 +19,8 @@ constexpr u64 kShortest = 2 * (kCheckInterval / kBudgetPerInstruction);
 
 Next enter_loop(Cpu* cpu, const Entry* entry, Context* context, i64 biased_budget) {
   StateBase* const state = base_of(cpu);
-  Next next = entry->run(entry, state, context, biased_budget);
-  while (next.entry) next = next.entry->run(next.entry, state, context, next.biased_budget);
+  Next next = entry->run(entry, state, context, biased_budget, context->window);
+  while (next.entry) next = next.entry->run(next.entry, state, context, next.biased_budget, context->window);
   return next;
 }
 

@@ -25,7 +25,8 @@ KVRM_INLINE Op operands_of(const Entry* entry) {
 
 // A row that does not branch.
 template <class Op, u32 kVariant>
-KVRM_HANDLER Next run_next(const Entry* entry, StateBase* state, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next run_next(const Entry* entry, StateBase* state, Context* context, i64 biased_budget,
+                           [[maybe_unused]] u8* window) {
   Cpu* const cpu = state_at(state);
   Op op = operands_of<Op>(entry);
   Variants<Op>::template fix<kVariant>(op);
@@ -43,7 +44,8 @@ KVRM_HANDLER Next run_next(const Entry* entry, StateBase* state, Context* contex
 // A direct branch within the page. Its meaning is relative to pc, so only BL needs the real pc, for the link register;
 // the offset alone gives the target's entry.
 template <class Op, u32 kVariant>
-KVRM_HANDLER Next run_near_branch(const Entry* entry, StateBase* state, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next run_near_branch(const Entry* entry, StateBase* state, Context* context, i64 biased_budget,
+                                  [[maybe_unused]] u8* window) {
   Cpu* const cpu = state_at(state);
   Op op = operands_of<Op>(entry);
   Variants<Op>::template fix<kVariant>(op);
@@ -63,7 +65,8 @@ KVRM_HANDLER Next run_near_branch(const Entry* entry, StateBase* state, Context*
 
 // Any other branch.
 template <class Op, u32 kVariant>
-KVRM_HANDLER Next run_far_branch(const Entry* entry, StateBase* state, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next run_far_branch(const Entry* entry, StateBase* state, Context* context, i64 biased_budget,
+                                 [[maybe_unused]] u8* window) {
   Cpu* const cpu = state_at(state);
   Op op = operands_of<Op>(entry);
   Variants<Op>::template fix<kVariant>(op);

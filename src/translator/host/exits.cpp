@@ -9,20 +9,21 @@ using namespace interpreter;
 
 extern "C" {
 
-KVRM_HANDLER Next kvrm_region_go(const Entry*, StateBase* state, Context* context, i64 budget) {
+KVRM_HANDLER Next kvrm_region_go(const Entry*, StateBase* state, Context* context, i64 budget,
+                                 [[maybe_unused]] u8* window) {
   const Entry* target = find_entry(context, state_at(state)->pc);
   const i64 biased_budget = budget + host_address(target);
   if (KVRM_UNLIKELY(budget < kCheckInterval)) return leave(target, context, biased_budget, Trap::kNone);
   KVRM_CONTINUE(target, biased_budget);
 }
 
-KVRM_HANDLER Next kvrm_region_pause(const Entry* entry, StateBase* state, Context* context, i64 budget) {
+KVRM_HANDLER Next kvrm_region_pause(const Entry* entry, StateBase* state, Context* context, i64 budget, u8*) {
   context->paused_region = address_of(*context, entry);
   const Entry* target = find_entry(context, state_at(state)->pc);
   return leave(target, context, budget + host_address(target), Trap::kNone);
 }
 
-KVRM_HANDLER Next kvrm_region_trap(const Entry*, StateBase* state, Context* context, i64 budget) {
+KVRM_HANDLER Next kvrm_region_trap(const Entry*, StateBase* state, Context* context, i64 budget, u8*) {
   Trap trap = context->trap;
   const Entry* target = find_entry(context, state_at(state)->pc);
   if (trap == Trap::kFallback) {
@@ -33,23 +34,24 @@ KVRM_HANDLER Next kvrm_region_trap(const Entry*, StateBase* state, Context* cont
 }
 
 KVRM_HANDLER Next kvrm_region_elsewhere(const Entry* entry, [[maybe_unused]] StateBase* state, Context* context,
-                                        i64 biased_budget) {
+                                        i64 biased_budget, [[maybe_unused]] u8* window) {
   const Entry plain = context->cache->plain_entry(address_of(*context, entry));
   const_cast<Entry*>(entry)->run = plain.run;
   const_cast<Entry*>(entry)->operands = plain.operands;
   KVRM_CONTINUE(entry, biased_budget);
 }
 
-KVRM_HANDLER Next kvrm_region_other_fp_mode(const Entry* entry, StateBase* state, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next kvrm_region_other_fp_mode(const Entry* entry, StateBase* state, Context* context, i64 biased_budget,
+                                            u8* window) {
   const Handler next = LaneRegions::run_in_other_fp_mode(const_cast<Entry*>(entry), address_of(*context, entry));
 #if KVRM_TAIL_CALLS
-  [[clang::musttail]] return next(entry, state, context, biased_budget);
+  [[clang::musttail]] return next(entry, state, context, biased_budget, window);
 #else
-  return next(entry, state, context, biased_budget);
+  return next(entry, state, context, biased_budget, window);
 #endif
 }
 
-KVRM_HANDLER Next kvrm_stencil_pause(const Entry* entry, StateBase*, Context* context, i64 biased_budget) {
+KVRM_HANDLER Next kvrm_stencil_pause(const Entry* entry, StateBase*, Context* context, i64 biased_budget, u8*) {
   return leave(entry, context, biased_budget, Trap::kNone);
 }
 

@@ -40,7 +40,8 @@ u64 HostFrame::least_budget(u32 words) const {
 llvm::FunctionType* HostFrame::handler_type(llvm::IRBuilder<>& builder) const {
   llvm::Type* next = llvm::StructType::get(builder.getPtrTy(), builder.getInt64Ty());
   return llvm::FunctionType::get(
-      next, {builder.getPtrTy(), builder.getPtrTy(), builder.getPtrTy(), builder.getInt64Ty()}, false);
+      next, {builder.getPtrTy(), builder.getPtrTy(), builder.getPtrTy(), builder.getInt64Ty(), builder.getPtrTy()},
+      false);
 }
 
 llvm::Function* HostFrame::handler(const char* name) {
@@ -54,6 +55,7 @@ FrameStart HostFrame::begin(llvm::Module& module, llvm::IRBuilder<>& builder, co
                             const Plan& plan) {
   module_ = &module;
   entry_pc_ = plan.blocks.front().address;
+  uses_window_ = plan.uses_window;
   function_ = llvm::Function::Create(handler_type(builder), llvm::GlobalValue::ExternalLinkage, name, module);
   function_->setCallingConv(kConvention);
   function_->setDoesNotThrow();
@@ -102,14 +104,16 @@ void HostFrame::fill_links(llvm::IRBuilder<>& builder, Value* links, u32 /*numbe
   Value* mmu = builder.CreateLoad(builder.getPtrTy(), at(builder, context, offsetof(Context, mmu)));
   builder.CreateStore(cache, at(builder, links, offsetof(Links, translations)));
   builder.CreateStore(mmu, at(builder, links, offsetof(Links, mmu)));
-  Value* window = builder.CreateLoad(builder.getPtrTy(), at(builder, context, offsetof(Context, window)));
-  builder.CreateStore(window, at(builder, links, offsetof(Links, window)));
+  builder.CreateStore(argument(interpreter::kWindowArgument), at(builder, links, offsetof(Links, window)));
 }
 
+// Where lanes have no window, nothing reads that argument: it need not stay in a register.
 void HostFrame::go_on(llvm::IRBuilder<>& builder, Value* handler, Value* entry, Value* last) {
-  llvm::CallInst* call =
-      builder.CreateCall(handler_type(builder), handler,
-                         {entry, argument(interpreter::kStateArgument), argument(interpreter::kContextArgument), last});
+  Value* window = uses_window_ ? static_cast<Value*>(argument(interpreter::kWindowArgument))
+                               : llvm::ConstantPointerNull::get(builder.getPtrTy());
+  llvm::CallInst* call = builder.CreateCall(
+      handler_type(builder), handler,
+      {entry, argument(interpreter::kStateArgument), argument(interpreter::kContextArgument), last, window});
   call->setCallingConv(kConvention);
   if (KVRM_TAIL_CALLS) call->setTailCallKind(llvm::CallInst::TCK_MustTail);
   builder.CreateRet(call);

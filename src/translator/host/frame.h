@@ -41,6 +41,7 @@ class HostFrame final : public Frame {
   llvm::Module* module_ = nullptr;
   llvm::Function* function_ = nullptr;
   u64 entry_pc_ = 0;
+  bool uses_window_ = false;
 };
 
 }  // namespace kvrm::translator

@@ -1,6 +1,5 @@
 #include "translator/passes/pipeline.h"
 
-#include <llvm/IR/InstIterator.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
@@ -14,6 +13,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Scalar/Sink.h>
 
+#include "translator/host_idioms.h"
 #include "translator/passes/conditions.h"
 #include "translator/passes/exit_values.h"
 #include "translator/passes/l1_lookups.h"
@@ -23,7 +23,6 @@
 #include "translator/passes/segments.h"
 #include "translator/passes/window_accesses.h"
 #include "translator/stitcher.h"
-#include "translator/window_loads.h"
 
 namespace kvrm::translator {
 namespace {
@@ -44,34 +43,6 @@ void flags_at_exits(llvm::Function& function) {
     if (argument.hasNoAliasAttr()) return make_flags_at_exits(function, argument);
   }
 }
-
-// A TLB lookup reads two words of an entry, in two blocks; accesses to a window share addresses. Within a block the
-// address folds into the load; across blocks it would take a register.
-class AddressesWhereUsed : public llvm::PassInfoMixin<AddressesWhereUsed> {
- public:
-  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-    for (llvm::Instruction& instruction : llvm::instructions(function)) {
-      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) bring(*load, 0);
-      if (auto* access = llvm::dyn_cast<llvm::CallBrInst>(&instruction)) {
-        for (unsigned i = 0; i < access->arg_size(); ++i) bring(*access, i);
-      }
-    }
-    return llvm::PreservedAnalyses::none();
-  }
-
- private:
-  static void bring(llvm::Instruction& user, unsigned operand) {
-    auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(user.getOperand(operand));
-    if (!address || llvm::isa<llvm::Argument>(address->getPointerOperand())) return;
-    if (address->getParent() != user.getParent()) {
-      llvm::Instruction* copy = address->clone();
-      copy->insertBefore(&user);
-      user.setOperand(operand, copy);
-      address = llvm::cast<llvm::GetElementPtrInst>(copy);
-    }
-    bring(*address, 0);
-  }
-};
 
 }  // namespace
 
@@ -120,7 +91,8 @@ void optimize(llvm::Function& function, llvm::TargetMachine& target, bool privat
   if (private_memory) passes.addPass(Pass<share_lookups>());
   if (uses_window) passes.addPass(Pass<access_in_vector_registers>());
   passes.addPass(llvm::ADCEPass());
-  passes.addPass(AddressesWhereUsed());
+  passes.addPass(Pass<compute_addresses_where_used>());
+  if (!is_gpu) passes.addPass(Pass<store_signs_as_bits>());
   passes.run(function, functions);
 }
 

@@ -28,7 +28,7 @@ inline constexpr u64 kInPage = (interpreter::kWordsPerPage - 1) * 4;
 inline constexpr u64 kEntryBytes = sizeof(Entry);
 
 // Of a stencil's function; those before are a handler's.
-inline constexpr u32 kCachedArgument = interpreter::kBudgetArgument + 1, kWordArgument = kCachedArgument + 1;
+inline constexpr u32 kCachedArgument = interpreter::kWindowArgument + 1, kWordArgument = kCachedArgument + 1;
 
 // Passes on one function.
 class Passes {
@@ -57,7 +57,7 @@ class Draft {
     llvm::Type* number = builder_.getInt64Ty();
     next_ = llvm::StructType::get(pointer, number);
     // A handler's arguments, and the cached register. Code outside of stencils ignores it.
-    std::vector<llvm::Type*> arguments{pointer, pointer, pointer, number, number};
+    std::vector<llvm::Type*> arguments{pointer, pointer, pointer, number, pointer, number};
     handler_ = llvm::FunctionType::get(next_, arguments, false);
     arguments.insert(arguments.end(), {number, number, number, number});
     auto* type = llvm::FunctionType::get(next_, arguments, false);
@@ -78,6 +78,7 @@ class Draft {
   Value* entry() { return function_->getArg(interpreter::kEntryArgument); }
   Value* context() { return function_->getArg(interpreter::kContextArgument); }
   Value* budget() { return function_->getArg(interpreter::kBudgetArgument); }
+  Value* window() { return function_->getArg(interpreter::kWindowArgument); }
   Value* cached() { return function_->getArg(kCachedArgument); }
   // Of the word, or of the second one of a pair.
   Value* operands() { return function_->getArg(kWordArgument + (is_second_ ? 2 : 0)); }
@@ -93,6 +94,7 @@ class Draft {
   bool may_bail();
   void forward_flags();
   void end_row(isa::Flow flow);
+  void vectorize();
   void lower_window_checks();
   void select_word_values();
   bool branch(const Request& request);
@@ -150,6 +152,7 @@ class Draft {
   bool writes_fixed_slot(const llvm::StoreInst& store);
   u32 cached_after(const Request& request);
   Value* hole(Value* value, Instruction* before, bool opaque);
+  void add_negatives();
   void fill_holes(bool opaque);
 
   llvm::Module& module_;

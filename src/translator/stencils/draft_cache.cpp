@@ -26,7 +26,9 @@ std::vector<llvm::LoadInst*> Draft::reads_before_writes() {
     for (Instruction& instruction : block) {
       if (writes(instruction)) break;
       auto* const load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-      if (!load || !load->getType()->isIntegerTy() || beyond_slots_.contains(load->getPointerOperand())) continue;
+      if (!load || !load->getType()->isIntegerTy() || load->getType()->getIntegerBitWidth() > 64 ||
+          beyond_slots_.contains(load->getPointerOperand()))
+        continue;
       if (read_slots_.contains(load->getPointerOperand())) reads.push_back(load);
     }
   }

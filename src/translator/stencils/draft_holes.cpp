@@ -5,6 +5,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "memory/window.h"
+#include "translator/host_idioms.h"
 #include "translator/stencils/draft.h"
 
 namespace kvrm::translator::stencils {
@@ -165,6 +166,7 @@ bool Draft::simplify_writes(Writes writes, Registers& registers) {
       if (may_write_slot(*store)) return false;
       continue;
     }
+    if (beyond_slots_.contains(slot->first)) continue;
     written.insert(slot->second);
     others.push_back(store);
   }
@@ -213,6 +215,19 @@ Value* Draft::hole(Value* value, Instruction* before, bool opaque) {
   return call;
 }
 
+// An addition has an immediate operand where a subtraction takes a register for the hole.
+void Draft::add_negatives() {
+  for (Instruction& instruction : llvm::instructions(*function_)) {
+    if (instruction.getOpcode() != Instruction::Sub || !instruction.getType()->isIntegerTy(64)) continue;
+    Value* const taken = instruction.getOperand(1);
+    if (!is_of_word(taken, leaves_) || is_of_word(&instruction, leaves_)) continue;
+    if (llvm::ComputeNumSignBits(taken, module_.getDataLayout()) <= 33) continue;
+    builder_.SetInsertPoint(&instruction);
+    Value* const sum = builder_.CreateAdd(instruction.getOperand(0), builder_.CreateNeg(taken));
+    instruction.replaceAllUsesWith(sum);
+  }
+}
+
 void Draft::fill_holes(bool opaque) {
   std::vector<llvm::Use*> uses;
   for (Instruction& instruction : llvm::instructions(*function_)) {
@@ -243,6 +258,7 @@ void Draft::keep_selects(llvm::Function& made) {
 
 // The handler: the same body without the word.
 llvm::Function* Draft::finish(const std::string& name, bool opaque) {
+  add_negatives();
   fill_holes(opaque);
   llvm::Function* made = llvm::Function::Create(handler_, llvm::GlobalValue::ExternalLinkage, name, module_);
   made->setCallingConv(kConvention);
@@ -262,6 +278,12 @@ llvm::Function* Draft::finish(const std::string& name, bool opaque) {
   end_in_tail_calls(*made);
   Passes(target_).run(*made);
   keep_selects(*made);
+  // The offset of a slot is a hole, so LLVM takes the address for a value worth keeping.
+  for (Instruction& instruction : llvm::instructions(*made)) {
+    if (llvm::isa<llvm::LoadInst>(instruction)) compute_address_before(instruction, 0);
+    if (llvm::isa<llvm::StoreInst>(instruction)) compute_address_before(instruction, 1);
+  }
+  store_signs_as_bits(*made);
   return made;
 }
 

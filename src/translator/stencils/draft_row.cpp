@@ -30,10 +30,10 @@ void Draft::go_to(Value* callee, Value* entry, Value* budget, Value* cached) {
 void Draft::end_in_tail_calls(llvm::Function& made) {
   for (llvm::CallInst* end : calls_of(made, "kvrm_end")) {
     builder_.SetInsertPoint(end);
-    llvm::CallInst* call =
-        builder_.CreateCall(handler_, end->getArgOperand(0),
-                            {end->getArgOperand(1), made.getArg(interpreter::kStateArgument),
-                             made.getArg(interpreter::kContextArgument), end->getArgOperand(2), end->getArgOperand(3)});
+    llvm::CallInst* call = builder_.CreateCall(
+        handler_, end->getArgOperand(0),
+        {end->getArgOperand(1), made.getArg(interpreter::kStateArgument), made.getArg(interpreter::kContextArgument),
+         end->getArgOperand(2), made.getArg(interpreter::kWindowArgument), end->getArgOperand(3)});
     call->setCallingConv(kConvention);
     if (KVRM_TAIL_CALLS) call->setTailCallKind(llvm::CallInst::TCK_MustTail);
     builder_.CreateRet(call);
@@ -47,8 +47,7 @@ bool Draft::row(llvm::Function& meaning) {
   if (!pc_home_) pc_home_ = builder_.CreateAlloca(builder_.getInt64Ty());
   builder_.CreateStore(pc(), pc_home_);
   Value* tlb = builder_.CreateLoad(builder_.getPtrTy(), at(context(), offsetof(Context, translations)));
-  Value* window = builder_.CreateLoad(builder_.getPtrTy(), at(context(), offsetof(Context, window)));
-  llvm::CallInst* call = builder_.CreateCall(&meaning, {cpu(), tlb, window, operands()});
+  llvm::CallInst* call = builder_.CreateCall(&meaning, {cpu(), tlb, window(), operands()});
   Value* trapped = builder_.CreateICmpNE(call, builder_.getInt32(0));
   BasicBlock* bail = block("bail");
   BasicBlock* on = block("on");
@@ -132,6 +131,24 @@ void Draft::forward_flags() {
     load->replaceAllUsesWith(found->second);
     load->eraseFromParent();
   }
+}
+
+// Elements become vectors, but not the four flags: they are made one by one.
+void Draft::vectorize() {
+  std::vector<llvm::StoreInst*> bytes;
+  for (Instruction& instruction : llvm::instructions(*function_)) {
+    auto* const store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+    if (!store || store->isVolatile() || !store->getValueOperand()->getType()->isIntegerTy(8)) continue;
+    llvm::APInt offset(64, 0);
+    const Value* base =
+        store->getPointerOperand()->stripAndAccumulateConstantOffsets(module_.getDataLayout(), offset, true);
+    const u64 at = offset.getZExtValue() + u64(interpreter::kStateBias);
+    if (base != state() || at - offsetof(Cpu, n) > offsetof(Cpu, v) - offsetof(Cpu, n)) continue;
+    store->setVolatile(true);
+    bytes.push_back(store);
+  }
+  Passes(target_).vectorize(*function_);
+  for (llvm::StoreInst* store : bytes) store->setVolatile(false);
 }
 
 // The clock is the interpreter's. False if something has changed before it is read.

@@ -37,6 +37,39 @@ constexpr u64 count_bits(Operation operation, u64 value, u32 bits) {
 
 }  // namespace detail
 
+// Makes a field of steps, if they are one.
+inline bool to_field(const Step* steps, u32 count, Field& field) {
+  field = {0, 0, ~u64{0}, 1, 0};
+  if (count == 0 || steps[0].operation != Operation::kOperands) return false;
+  Operation last = Operation::kOperands;
+  for (u32 i = 1, before = 0; i < count; before = i, ++i) {
+    if (steps[i].operation != Operation::kConstant || i + 1 == count) return false;
+    const u64 constant = steps[i].constant;
+    const Step& step = steps[++i];
+    if (step.bits != 64 || step.a != before || step.b != i - 1) return false;
+    if (step.operation == Operation::kShiftRight && last == Operation::kOperands && constant < 64) {
+      field.shift = constant;
+    } else if (step.operation == Operation::kAdd && last == Operation::kShiftRight) {
+      field.added = constant;
+    } else if (step.operation == Operation::kAnd && last != Operation::kAnd && field.factor == 1) {
+      field.mask = constant;
+    } else if (step.operation == Operation::kMultiply && last == Operation::kAnd) {
+      field.factor = constant;
+    } else if (step.operation == Operation::kAdd && (last == Operation::kAnd || last == Operation::kMultiply)) {
+      field.constant = constant;
+      return i + 1 == count;
+    } else {
+      return false;
+    }
+    last = step.operation;
+  }
+  return true;
+}
+
+inline u64 evaluate(const Field& field, const WordValues& word) {
+  return (((word.operands >> field.shift) + field.added) & field.mask) * field.factor + field.constant;
+}
+
 inline u64 evaluate(const Step* steps, u32 count, const WordValues& word) {
   u64 values[kMostSteps];
   for (u32 i = 0; i < count; ++i) {

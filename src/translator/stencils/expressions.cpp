@@ -4,6 +4,8 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include "translator/stencils/evaluate.h"
+
 namespace kvrm::translator::stencils {
 namespace {
 
@@ -158,7 +160,8 @@ std::optional<u32> Expressions::of(const Value* value, const Leaves& leaves) {
   }
   const auto [found, is_new] = known_.emplace(text, static_cast<u32>(expressions_.size()));
   if (is_new) {
-    expressions_.push_back({static_cast<u32>(steps_.size()), static_cast<u32>(steps.size())});
+    Expression& made = expressions_.emplace_back(static_cast<u32>(steps_.size()), static_cast<u32>(steps.size()));
+    made.is_field = to_field(steps.data(), made.steps, made.field);
     steps_.insert(steps_.end(), steps.begin(), steps.end());
   }
   return found->second;

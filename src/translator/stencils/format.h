@@ -45,8 +45,14 @@ struct Step {
   u16 a, b, c;
   u64 constant;
 };
+// What most expressions are: ((operands >> shift) + added & mask) * factor + constant.
+struct Field {
+  u64 shift, added, mask, factor, constant;
+};
 struct Expression {
   u32 first_step, steps;
+  u64 is_field;
+  Field field;
 };
 inline constexpr u32 kMostSteps = 64;
 
@@ -61,8 +67,9 @@ enum class TargetKind : u8 {
   kHot,      // the stencil itself, at the index
   kCold,
 };
-// How a hole becomes smaller where its value fits: the byte `back` before it changes. A displacement or an immediate of
-// four bytes becomes one of a signed byte, an immediate of eight bytes one of four unsigned ones.
+// How a hole becomes smaller where its value fits: the byte that is `back` before it in the stencil changes. A
+// displacement or an immediate of four bytes becomes one of a signed byte, an immediate of eight bytes one of four
+// unsigned ones.
 enum class Shortening : u8 { kNone, kDisplacement, kImmediate, kWide };
 struct Relocation {
   u32 offset;

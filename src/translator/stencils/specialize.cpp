@@ -8,9 +8,9 @@
 #include <llvm/Transforms/Vectorize/SLPVectorizer.h>
 #include <llvm/Transforms/Vectorize/VectorCombine.h>
 
+#include "translator/host_idioms.h"
 #include "translator/passes/conditions.h"
 #include "translator/stencils/draft.h"
-#include "translator/window_loads.h"
 
 namespace kvrm::translator::stencils {
 
@@ -63,7 +63,7 @@ llvm::Function* Specializer::make(const Request& request, Registers& registers) 
   }
   if (!draft.branch(request)) return nullptr;
   Passes(target_).run(draft.function());
-  Passes(target_).vectorize(draft.function());
+  draft.vectorize();
   if (!draft.simplify_writes(request.writes, registers)) return nullptr;
   draft.cache_registers(request, registers);
   return draft.finish(request.name, request.opaque);

@@ -48,6 +48,7 @@ class Table {
   bool is_whole() const { return is_whole_; }
   u64 value(u32 expression, const WordValues& word) const {
     const Expression& program = expressions_[expression];
+    if (program.is_field) return evaluate(program.field, word);
     return evaluate(&steps_[program.first_step], program.steps, word);
   }
   // The word's stencil, or the one that lets the interpreter run it.
@@ -145,8 +146,8 @@ const Table& table(bool uses_window) {
 
 // Code of one page. The hot parts come first, in the order of the words. The second word of a pair has code of its own,
 // for branches to it, after all others, and so have words that find a register in the cache: a branch to them loads it.
-// Then follow the cold parts, constants, the stubs through which the interpreter
-// runs a word, and jumps to functions of the program.
+// Then follow the cold parts, constants, the stubs through which the interpreter runs a word, and jumps to functions of
+// the program.
 class Assembler {
  public:
   Assembler(const Table& table, u64 address) : table_(table), address_(address) {}
@@ -386,13 +387,15 @@ u32 Assembler::target_of(Piece& piece, u32 next, TargetKind kind, u32 index) {
 
 void Assembler::copy_part(const Piece& piece, bool cold, u32 to, u32 from, u32 size) {
   const std::span<const Relocation> relocations = table_.relocations(*piece.stencil);
+  const u32 begin = to;
   u32 done = 0;
   for (u64 rest = piece.shortened; rest != 0; rest &= rest - 1) {
     const Relocation& one = relocations[static_cast<u32>(std::countr_zero(rest))];
     if (one.in_cold != cold) continue;
     copy(to, table_.code(from + done), one.offset - done);
     to += one.offset - done;
-    shorten(code_.bytes[to - one.back], one.shortening);
+    // One instruction may have two short holes.
+    shorten(code_.bytes[begin + moved(piece, cold, one.offset - one.back)], one.shortening);
     to += size_of(one, true);
     done = one.offset + size_of(one, false);
   }
