@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "cache/folder.h"
@@ -61,6 +62,8 @@ struct SharedProfile {
   Profile profile;
   // In this run of the program.
   std::atomic<double> run_seconds = 0, compile_seconds = 0;
+  // Pages that the quick tier's code paid off for in earlier runs. Does not change.
+  std::shared_ptr<const std::unordered_set<u64>> busy_pages;
 };
 
 // Safe for any number of lanes.

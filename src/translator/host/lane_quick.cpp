@@ -36,6 +36,13 @@ bool LaneQuick::translate(State& state, const u8* page) {
   return state.code != nullptr;
 }
 
+bool LaneQuick::translate_busy(State& state, const u8* page) {
+  const double cost = pages_->seconds_a_page();
+  if (!busy_ || earned_ < cost || !busy_->contains(state.address)) return false;
+  earned_ -= cost;
+  return translate(state, page);
+}
+
 void LaneQuick::use_window(bool uses_window) {
   if (!pages_) return;
   uses_window = uses_window && pages_->may_use_window();
@@ -49,7 +56,11 @@ void LaneQuick::use_window(bool uses_window) {
 interpreter::Handler LaneQuick::handler_for(u64 pc, const u8* page) {
   if (!pages_) return nullptr;
   State* state = state_of(pc, page);
-  if (!state || (!state->code && !(everything_ && translate(*state, page)))) return nullptr;
+  if (!state) return nullptr;
+  if (!state->code) {
+    if (everything_ ? !translate(*state, page) : !translate_busy(*state, page)) return nullptr;
+    if (!everything_) entered_.push_back(page);
+  }
   return state->code->handler(static_cast<u32>(pc % memory::kPageSize / 4));
 }
 
@@ -73,11 +84,15 @@ std::vector<const u8*> LaneQuick::take_due(double seconds_an_instruction) {
     const auto found = states_.find(page);
     if (found == states_.end() || found->second.code) continue;
     State& state = found->second;
-    if (static_cast<double>(state.unpaid) * seconds_an_instruction < pages_->seconds_a_page()) continue;
-    state.unpaid = 0;  // if there is no memory for it now, perhaps later
-    if (translate(state, page)) due.push_back(page);
+    const bool is_paid = static_cast<double>(state.unpaid) * seconds_an_instruction >= pages_->seconds_a_page();
+    if (is_paid) state.unpaid = 0;  // if there is no memory for it now, perhaps later
+    if (is_paid ? translate(state, page) : translate_busy(state, page)) due.push_back(page);
   }
   sampled_.clear();
+  // Some may be gone since.
+  std::erase_if(entered_, [&](const u8* page) { return !states_.contains(page) || !states_.at(page).code; });
+  due.insert(due.end(), entered_.begin(), entered_.end());
+  entered_.clear();
   return due;
 }
 

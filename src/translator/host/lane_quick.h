@@ -1,7 +1,10 @@
 // The quick tier of one lane: which decoded pages run code made of stencils. Lives on the lane's thread.
 #pragma once
 
+#include <memory>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "interpreter/predecode.h"
 #include "translator/host/quick_pages.h"
@@ -17,6 +20,11 @@ class LaneQuick {
   // The handler of a word that is being decoded; null: the interpreter's.
   interpreter::Handler handler_for(u64 pc, const u8* page);
   bool has_code(u64 pc, const u8* page) const;
+
+  // Pages that are likely to be worth translating: they were so in earlier runs. They are translated as soon as they
+  // are entered, if the run has earned that: should this run be short, it loses a known share of its time.
+  void expect(std::shared_ptr<const std::unordered_set<u64>> busy) { busy_ = std::move(busy); }
+  void earn(double run_seconds) { earned_ += kShareOfRun * run_seconds; }
 
   // A word of this page was interpreted so often, as far as samples tell.
   void interpreted(u64 pc, const u8* page, u64 times);
@@ -43,7 +51,9 @@ class LaneQuick {
   };
   State* state_of(u64 pc, const u8* page);
   bool translate(State& state, const u8* page);
-  // Pages that have code now and had none.
+  // A page that is likely to be worth it, and that the run has earned: translates it.
+  bool translate_busy(State& state, const u8* page);
+  // Pages that have code now and had none when some of their words were decoded.
   std::vector<const u8*> take_due(double seconds_an_instruction);
   template <class Keeps>
   void install(const u8* page, Keeps keeps) {
@@ -61,6 +71,10 @@ class LaneQuick {
   bool uses_window_ = false;
   std::unordered_map<const u8*, State> states_;  // by physical page
   std::vector<const u8*> sampled_;  // since the last consider()
+  static constexpr double kShareOfRun = 0.5;
+  std::shared_ptr<const std::unordered_set<u64>> busy_;
+  double earned_ = 0;  // seconds for busy pages
+  std::vector<const u8*> entered_;  // translated when a word was decoded; other words may have been decoded before
 };
 
 }  // namespace kvrm::translator

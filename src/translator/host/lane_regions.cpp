@@ -96,7 +96,7 @@ std::vector<const u8*> LaneRegions::pages_of(const Source& source) {
 std::optional<Entry> LaneRegions::install(const RegionPointer& region, Entry* slot, const Entry& plain) {
   if (region->source.uses_window != uses_window_) return std::nullopt;
   std::vector<const u8*> pages = pages_of(region->source);
-  if (pages.empty()) return std::nullopt;
+  if (pages.empty() || is_left_out(region->source.entry_pc)) return std::nullopt;
   const Entry entry{region->handler, plain.operands};
   Installed& installed = installed_[region->source.entry_pc];
   if (installed.region) {
@@ -176,6 +176,9 @@ Entry LaneRegions::entry_for(u64 pc, const u8* page, Entry* slot, const Entry& p
 void LaneRegions::begin_program(u64 pc, const u8* page) {
   program_ = cache::content_hash(std::as_bytes(std::span(page, kPageSize)), pc);
   shared_ = translator_->open(*program_);
+  quick_.expect(shared_->busy_pages);
+  const std::lock_guard lock(shared_->mutex);
+  left_out_ = shared_->profile.left_out();
 }
 
 // What ran while they were compiled is paid for, too.
@@ -291,9 +294,13 @@ void LaneRegions::stepped(u64 from, u64 to) {
   }
   if (!sampler_.inside()) {
     const auto found = installed_.find(from);
-    if (found != installed_.end()) sampler_.enter_region(found->second.region.get());
+    if (found != installed_.end()) {
+      sampler_.enter_region(found->second.region.get());
+      visits_.enter(from);
+    }
   }
   if (sampler_.inside()) {
+    visits_.step(sampler_.inside()->source.entry_pc);
     sampler_.step_in_region();
   } else {
     TraceStep step{from, to, flow_at(from), leaves};
@@ -304,9 +311,14 @@ void LaneRegions::stepped(u64 from, u64 to) {
 
 void LaneRegions::end_trace() {
   const u32 quick = quick_steps();
-  translator_->ran(*shared_, sampler_.end_trace(quick));
+  const Translator::Run run = sampler_.end_trace(quick);
+  quick_.earn(run.seconds);
+  translator_->ran(*shared_, run);
   take_trace_to_quick();
-  if (has_regions()) link_stored();
+  if (has_regions()) {
+    leave_short_visits();
+    link_stored();
+  }
   if (sampler_.is_full()) consider();
 }
 
@@ -327,6 +339,18 @@ void LaneRegions::take_trace_to_quick() {
   quick_.consider(sampler_.seconds_interpreting(), [&](const Entry& entry) { return handlers_.contains(entry.run); });
 }
 
+void LaneRegions::leave_short_visits() {
+  for (const u64 entry_pc : visits_.take_short()) {
+    const u8* page = page_in_trace(entry_pc);
+    // The interpreter is slower than any region.
+    if (translator_->settings().threshold || !page || !quick_.has_code(entry_pc, page)) continue;
+    left_out_.insert(entry_pc);
+    uninstall_if([&](const Installed& installed) { return installed.region->source.entry_pc == entry_pc; });
+    const std::lock_guard lock(shared_->mutex);
+    shared_->profile.leave_out(entry_pc);
+  }
+}
+
 // A region that exists already, linked or on disk.
 RegionPointer LaneRegions::find_region(u64 entry_pc) {
   for (const bool default_fp_mode : {true, false}) {
@@ -342,7 +366,7 @@ void LaneRegions::link_stored() {
   for (const TraceStep& step : sampler_.last_trace()) {
     if ((!step.is_taken() && !step.leaves_region) || step.enters_region) continue;
     const u64 entry_pc = step.leaves_region ? step.from : step.to;
-    if (installed_.contains(entry_pc)) continue;
+    if (installed_.contains(entry_pc) || is_left_out(entry_pc)) continue;
     const RegionPointer region = find_region(entry_pc);
     if (!region) continue;
     put(region);
@@ -376,6 +400,7 @@ std::vector<LaneRegions::Chosen> LaneRegions::choose() {
   for (const Profile::Candidate& candidate : profile.candidates(kCandidates, static_cast<u64>(least))) {
     if (settings.threshold && candidate.samples < *settings.threshold) continue;
     if (candidate.settled && installed_.contains(candidate.pc)) continue;
+    if (is_left_out(candidate.pc)) continue;
     const double affordable = settings.threshold ? kAllWords : left / word;
     const double most = std::clamp<double>(affordable, kGoodWords, kAllWords);
     Plan plan = plan_at(candidate.pc, follow, &profile, static_cast<u32>(most));

@@ -10,6 +10,7 @@
 #include "interpreter/regions.h"
 #include "translator/host/lane_quick.h"
 #include "translator/host/sampler.h"
+#include "translator/host/visits.h"
 #include "translator/translator.h"
 
 namespace kvrm::translator {
@@ -50,6 +51,9 @@ class LaneRegions final : public interpreter::Regions {
   void end_trace();
   // Installs stored regions whose entries were just sampled.
   void link_stored();
+  // Leaves code to the quick tier where visits to its region are too short to pay.
+  void leave_short_visits();
+  bool is_left_out(u64 entry_pc) const { return left_out_.contains(entry_pc); }
   // Merges the traces into the shared profile and translates what is worth it now.
   void consider();
   struct Chosen {
@@ -99,6 +103,8 @@ class LaneRegions final : public interpreter::Regions {
   std::optional<u64> program_;
   std::shared_ptr<SharedProfile> shared_;  // of the program
   Sampler sampler_;
+  Visits visits_;
+  std::unordered_set<u64> left_out_;  // entries of regions that do not pay
   // The last page of the trace.
   struct {
     u64 address = kNoPage;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 
+#include "memory/page_entry.h"
+
 namespace kvrm::translator {
 namespace {
 
@@ -30,6 +32,9 @@ void trim(Map& map, Count count) {
     return here < least || (here == least && --room < 0);
   });
 }
+
+// One of so many runs tries again what did not pay.
+constexpr u64 kRunsLeftOut = 8;
 
 // A target that a branch takes less often than once in so many times is not worth a compare.
 constexpr u64 kLeastTargetShare = 32;
@@ -146,6 +151,16 @@ std::vector<u64> Profile::targets_of(u64 from) const {
   return targets;
 }
 
+std::unordered_set<u64> Profile::busy_pages(double least) const {
+  std::unordered_map<u64, double> counts;
+  for (const auto& [pc, word] : words_) counts[memory::page_base(pc)] += static_cast<double>(word.seen);
+  std::unordered_set<u64> pages;
+  for (const auto& [page, count] : counts) {
+    if (count >= least * static_cast<double>(past_.runs)) pages.insert(page);
+  }
+  return pages;
+}
+
 void Profile::end_run(double run_seconds, double compile_seconds) {
   ++past_.runs;
   past_.run_seconds += run_seconds;
@@ -189,20 +204,25 @@ void Profile::write(cache::Writer& to) const {
   put(words);
   put(edges);
   put(targets);
+  std::vector<u64> left_out(left_out_.begin(), left_out_.end());
+  std::ranges::sort(left_out);
+  if (left_out.size() > kMostKept) left_out.resize(kMostKept);
+  put(left_out);
 }
 
 bool Profile::read(cache::Reader& from) {
-  std::vector<u64> words, edges, targets;
-  const auto get = [&](std::vector<u64>& values) {
+  std::vector<u64> words, edges, targets, left_out;
+  const auto get = [&](std::vector<u64>& values, u64 size) {
     u64 count = 0;
-    return from.get(count) && count <= kMostKept && from.get(values, count * 3);
+    return from.get(count) && count <= kMostKept && from.get(values, count * size);
   };
   Past past;
-  if (!from.get(past) || !get(words) || !get(edges) || !get(targets)) return false;
+  if (!from.get(past) || !get(words, 3) || !get(edges, 3) || !get(targets, 3) || !get(left_out, 1)) return false;
   for (const double seconds : {past.run_seconds, past.compile_seconds}) {
     if (!std::isfinite(seconds) || seconds < 0) return false;
   }
   past_ = past;
+  if (past.runs % kRunsLeftOut != kRunsLeftOut - 1) left_out_.insert(left_out.begin(), left_out.end());
   for (std::size_t i = 0; i < words.size(); i += 3)
     words_[words[i]] = {words[i + 1], std::min(words[i + 1], words[i + 2])};
   for (std::size_t i = 0; i < edges.size(); i += 3) taken_[{edges[i], edges[i + 1]}] = edges[i + 2];

@@ -9,6 +9,7 @@
 #include <map>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "cache/bytes.h"
@@ -50,6 +51,10 @@ class Profile {
   // Its code has changed.
   void reopen(u64 pc) { targets_.erase(pc); }
 
+  // Entries whose regions did not pay: lanes left them too soon. Every eighth run tries them again.
+  void leave_out(u64 pc) { left_out_.insert(pc); }
+  const std::unordered_set<u64>& left_out() const { return left_out_; }
+
   // How many instructions of this plan the interpreter has run that no region was compiled for.
   u64 unpaid(const Plan& plan) const;
   u64 unpaid(u64 pc) const;
@@ -67,6 +72,8 @@ class Profile {
     double run_seconds = 0, compile_seconds = 0;  // in all of them
   };
   const Past& past() const { return past_; }
+  // The pages whose code ran at least so often in a run, on average.
+  std::unordered_set<u64> busy_pages(double least) const;
   void end_run(double run_seconds, double compile_seconds);
   bool changed() const { return changed_; }
   // How many words, branches and entries the profile holds. It is limited: those that ran least are dropped.
@@ -91,6 +98,7 @@ class Profile {
   std::map<std::pair<u64, u64>, u64> taken_;  // in order, so that a branch's targets are neighbors
   std::unordered_map<u64, Target> targets_;
   std::vector<u64> reached_;  // targets reached since the last candidates()
+  std::unordered_set<u64> left_out_;
   Past past_;
   bool changed_ = false;
 };
