@@ -156,6 +156,43 @@ Words words_that_share_registers(unsigned seed) {
 }
 
 // One register is kept in a host register between words; any word may be the first one.
+// CSET, CSETM and their neighbors, which select between constants or not; and FCMP, whose flags come from vectors.
+TEST(Quick, SelectionsAreExact) {
+  Words words;
+  for (std::uint32_t condition = 0; condition < 16; ++condition) {
+    for (const std::uint32_t base : {0x9a9f07e3u /* csinc x3, xzr, xzr */, 0x1a9f07e3u /* csinc w3, wzr, wzr */,
+                                     0xda9f03e3u /* csinv x3, xzr, xzr */, 0x5a9f03e3u /* csinv w3, wzr, wzr */,
+                                     0x9a9f0423u /* csinc x3, x1, xzr */, 0xda8203e3u /* csinv x3, xzr, x2 */,
+                                     0x9a82003fu /* csel xzr, x1, x2 */}) {
+      words.push_back(base | condition << 12);
+      words.push_back(0xca030084 | 4 << 5);  // eor x4, x4, x3
+      words.push_back(0x93c41084);           // ror x4, x4, #4
+    }
+  }
+  words.push_back(hlt(0));
+  Words flags = {0xeb02003f /* cmp x1, x2 */};
+  flags.insert(flags.end(), words.begin(), words.end());
+  Words floats = {0x9e670020 /* fmov d0, x1 */, 0x9e670041 /* fmov d1, x2 */, 0x1e612000 /* fcmp d0, d1 */};
+  floats.insert(floats.end(), words.begin(), words.end());
+  const std::uint64_t values[] = {
+      0, 1, 0x3ff0000000000000, ~std::uint64_t{0}, std::uint64_t{1} << 63, 0x7ff0000000000000};
+  for (const Words& code : {flags, floats}) {
+    Machine interp = make(Engine::kInterpreter), quick = make(Engine::kJit);
+    for (const std::uint64_t a : values) {
+      for (const std::uint64_t b : values) {
+        for (Machine* machine : {&interp, &quick}) {
+          if (a == values[0] && b == values[0]) load(*machine, code, kOther);
+          machine->set_x(1, a);
+          machine->set_x(2, b);
+          machine->set_pc(kOther);
+        }
+        ASSERT_EQ(quick.run(2000).instructions, interp.run(2000).instructions);
+        ASSERT_TRUE(quick.registers() == interp.registers()) << a << ' ' << b;
+      }
+    }
+  }
+}
+
 TEST(Quick, CachedRegistersAreExact) {
   constexpr std::uint64_t kBudget = 3000;  // near its end words are run one by one
   for (unsigned seed = 1; seed <= 12; ++seed) {

@@ -20,6 +20,7 @@ class LaneQuick {
   // The handler of a word that is being decoded; null: the interpreter's.
   interpreter::Handler handler_for(u64 pc, const u8* page);
   bool has_code(u64 pc, const u8* page) const;
+  bool has_pages() const { return pages_ != nullptr; }
 
   // Pages that are likely to be worth translating: they were so in earlier runs. They are translated as soon as they
   // are entered, if the run has earned that: should this run be short, it loses a known share of its time.

@@ -193,11 +193,14 @@ void LaneRegions::take_finished() {
   }
 }
 
-// They are candidates again, a few times: what does not fit is not worth translating over and over.
+// They are candidates again, a few times: what does not fit is not worth translating over and over, nor is what changes
+// all the time.
 void LaneRegions::reopen_forgotten() {
   const std::vector<u64> entry_pcs = translator_->forgotten(forgotten_seen_);
-  if (entry_pcs.empty()) return;
+  if (entry_pcs.empty() && changed_.empty()) return;
   const std::lock_guard lock(shared_->mutex);
+  for (const u64 entry_pc : changed_) shared_->profile.reopen(entry_pc);
+  changed_.clear();
   for (const u64 entry_pc : entry_pcs) {
     if (installed_.contains(entry_pc)) continue;
     count_change(entry_pc, kChangesForgotten);
@@ -266,7 +269,10 @@ LaneRegions::Pace LaneRegions::between_bursts(const Cpu& cpu, u64 retired) {
   released_.clear();
   if (std::exchange(current_, this) != this || sampler_.has_moved()) sampler_.restart_clock();
   const u64 paused = std::exchange(engine_.context().paused_region, interpreter::Context::kNoAddress);
-  if (translator_->settings().everything() || !program_) return {kLongestBurst, 0};
+  if (translator_->settings().everything() || !program_) {
+    changed_.clear();
+    return {kLongestBurst, 0};
+  }
   take_finished();
   reopen_forgotten();
   if (sampler_.is_tracing()) {
@@ -404,6 +410,11 @@ std::vector<LaneRegions::Chosen> LaneRegions::choose() {
     const double affordable = settings.threshold ? kAllWords : left / word;
     const double most = std::clamp<double>(affordable, kGoodWords, kAllWords);
     Plan plan = plan_at(candidate.pc, follow, &profile, static_cast<u32>(most));
+    if (!settings.threshold && quick_.has_pages() &&
+        profile.executions(plan) < Visits::kWorthwhile * candidate.arrivals) {
+      profile.set_aside(candidate.pc);
+      continue;
+    }
     const double cost = plan.words * word;
     const double gain = static_cast<double>(profile.unpaid(plan)) * instruction;
     if (!settings.threshold && gain < cost) {
@@ -453,17 +464,13 @@ void LaneRegions::code_elsewhere(const u8* page) { code_written(page); }
 
 void LaneRegions::code_written(const u8* page) {
   traced_.address = kNoPage;
-  std::vector<u64> changed;
   uninstall_if([&](const Installed& installed) {
     if (std::ranges::find(installed.pages, page) == installed.pages.end()) return false;
     count_change(installed.region->source.entry_pc, 1);
-    changed.push_back(installed.region->source.entry_pc);
+    changed_.push_back(installed.region->source.entry_pc);
     return true;
   });
   quick_.forget(page);  // what the regions replaced was its code
-  if (changed.empty() || !shared_) return;
-  const std::lock_guard lock(shared_->mutex);
-  for (const u64 entry_pc : changed) shared_->profile.reopen(entry_pc);
 }
 
 // A region in one page goes with that page at any address; the others must be checked again.

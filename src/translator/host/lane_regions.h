@@ -96,6 +96,8 @@ class LaneRegions final : public interpreter::Regions {
   memory::Mmu& mmu_;
   std::unordered_map<u64, Installed> installed_;  // by entry pc
   std::unordered_set<interpreter::Handler> handlers_;  // of them
+  // Their code has changed. A page may change while the profile is locked, so it hears of them later.
+  std::vector<u64> changed_;
   std::unordered_map<u64, u32> given_up_;  // how often code at this entry has changed
   std::vector<RegionPointer> released_;  // may still be running
   std::size_t finished_seen_ = 0, forgotten_seen_ = 0;

@@ -110,6 +110,15 @@ u64 Profile::unpaid(const Plan& plan) const {
   return sum;
 }
 
+u64 Profile::executions(const Plan& plan) const {
+  u64 sum = 0;
+  for (const u64 pc : plan.addresses()) {
+    const auto found = words_.find(pc);
+    if (found != words_.end()) sum += found->second.seen;
+  }
+  return sum;
+}
+
 bool Profile::is_settled(u64 pc) const {
   const auto found = targets_.find(pc);
   return found != targets_.end() && found->second.settled;

@@ -34,8 +34,26 @@ QuickPage::~QuickPage() {
   if (live_) live_->fetch_sub(bytes_, std::memory_order_relaxed);
 }
 
+namespace {
+
+void list_words(u64 address, const stencils::PageCode& code, const u8* begin) {
+  std::map<u32, u32> words;  // by where their code is
+  for (u32 i = 0; i < interpreter::kWordsPerPage; ++i) {
+    if (code.words[i] != stencils::kNoCode) words.emplace(code.words[i], i);
+  }
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    const auto next = std::next(word);
+    const u32 end = next == words.end() ? code.words_end : next->first;
+    char name[32];
+    std::snprintf(name, sizeof(name), "quick_%llx", address + u64{word->second} * 4);
+    list_for_perf(begin + word->first, end - word->first, name);
+  }
+}
+
+}  // namespace
+
 QuickPagePointer QuickPage::make(u64 address, const Words& words, std::shared_ptr<QuickFaults> faults,
-                                 const LiveBytes& live) {
+                                 const LiveBytes& live, bool lists_for_perf) {
   stencils::PageCode code = stencils::translate_page(address, words, faults != nullptr);
   std::shared_ptr<QuickPage> page(new QuickPage);
   page->address_ = address;
@@ -46,6 +64,7 @@ QuickPagePointer QuickPage::make(u64 address, const Words& words, std::shared_pt
   page->faults_ = std::move(faults);
   if (!page->code_) return nullptr;
   if (page->faults_) page->faults_->insert(*page);
+  if (lists_for_perf) list_words(address, code, page->code_->begin());
   page->bytes_ = sizeof(QuickPage) + page->code_->size() + page->accesses_.capacity() * sizeof(page->accesses_[0]);
   page->live_ = live;
   live->fetch_add(page->bytes_, std::memory_order_relaxed);
@@ -57,24 +76,6 @@ interpreter::Handler QuickPage::handler(u32 index) const {
   return at == stencils::kNoCode ? nullptr
                                  : reinterpret_cast<interpreter::Handler>(reinterpret_cast<u64>(code_->begin()) + at);
 }
-
-namespace {
-
-void list_words(const QuickPage& page) {
-  std::map<u64, u32> words;  // by host address
-  for (u32 i = 0; i < interpreter::kWordsPerPage; ++i) {
-    if (const interpreter::Handler code = page.handler(i)) words.emplace(reinterpret_cast<u64>(code), i);
-  }
-  for (auto word = words.begin(); word != words.end(); ++word) {
-    const auto next = std::next(word);
-    if (next == words.end()) break;
-    char name[32];
-    std::snprintf(name, sizeof(name), "quick_%llx", page.address() + u64{word->second} * 4);
-    list_for_perf(reinterpret_cast<const void*>(word->first), next->first - word->first, name);
-  }
-}
-
-}  // namespace
 
 QuickPagePointer QuickPages::find(u64 address, const QuickPage::Words& words, bool uses_window) {
   const std::lock_guard lock(mutex_);
@@ -94,10 +95,9 @@ QuickPagePointer QuickPages::make(u64 address, const QuickPage::Words& words, bo
   }
   if (live_->load(std::memory_order_relaxed) > most_bytes_) return nullptr;
   const double begin = thread_seconds();
-  QuickPagePointer page = QuickPage::make(address, words, uses_window ? faults_ : nullptr, live_);
+  QuickPagePointer page = QuickPage::make(address, words, uses_window ? faults_ : nullptr, live_, lists_for_perf_);
   const double seconds = thread_seconds() - begin;
   if (!page) return nullptr;
-  if (lists_for_perf_) list_words(*page);
   const std::lock_guard lock(mutex_);
   pages_[address].push_back(page);
   seen_[slot(address)].fetch_or(bit(address), std::memory_order_release);

@@ -38,7 +38,7 @@ class QuickPage {
   // `live`: the bytes of all pages that there are.
   using LiveBytes = std::shared_ptr<std::atomic<u64>>;
   static std::shared_ptr<const QuickPage> make(u64 address, const Words& words, std::shared_ptr<QuickFaults> faults,
-                                               const LiveBytes& live);
+                                               const LiveBytes& live, bool lists_for_perf);
   ~QuickPage();
 
   u64 address() const { return address_; }

@@ -22,7 +22,6 @@ class Visits {
     entered_.push_back(region);
   }
   void step(u64 region) { ++of_[region].steps; }
-  void forget(u64 region) { of_.erase(region); }
 
   // Regions entered since the last call whose visits are known to be short. A visit that a trace saw in part counts by
   // that part: steps by visits is the mean length all the same.

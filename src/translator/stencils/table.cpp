@@ -325,6 +325,7 @@ void Assembler::place() {
       at += pieces_[i].stencil->hot_size - pieces_[i].saved[0] + (second ? kJumpBytes : 0);
     }
   }
+  code_.words_end = at;
   const Stencil& load = table_.load_cached();
   for (Piece& piece : pieces_) {
     if (piece.loader == kNoCode) continue;
@@ -460,6 +461,7 @@ PageCode Assembler::run(const std::array<u32, interpreter::kWordsPerPage>& words
   for (u32 i = 0; i < words.size(); ++i) {
     const bool has_code = pieces_[i].stencil != &table_.plain();
     code_.entry_points[i] = has_code ? entry_of(pieces_[i]) : kNoCode;
+    code_.words[i] = has_code ? pieces_[i].hot : kNoCode;
   }
   std::ranges::sort(code_.accesses, {}, &PageCode::Access::offset);
   return std::move(code_);
