@@ -30,7 +30,7 @@ constexpr double kHardlyWaits = 0.9;
 constexpr double kSavedByQuickCode = 2e-9;
 constexpr u32 kEarlyRuns = 3;
 // The expected cost of a word before any was compiled, and the weight of that expectation in words.
-constexpr double kUsualSecondsAWord = 1e-3;
+constexpr double kUsualSecondsAWord = 5e-4;
 constexpr double kUsualWords = 40;
 // Bytes of a region beside its object file: its pages and the linker's bookkeeping.
 constexpr u64 kRegionBytes = u64{16} << 10;
