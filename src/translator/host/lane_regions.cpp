@@ -179,6 +179,7 @@ void LaneRegions::begin_program(u64 pc, const u8* page) {
   quick_.expect(shared_->busy_pages);
   const std::lock_guard lock(shared_->mutex);
   left_out_ = shared_->profile.left_out();
+  if (shared_->profile.past().runs >= Profile::kEarlyRuns) sampler_.know_program();
 }
 
 // What ran while they were compiled is paid for, too.

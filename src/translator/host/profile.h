@@ -68,7 +68,8 @@ class Profile {
   static constexpr std::size_t kMostTargets = 8;
   std::vector<u64> targets_of(u64 from) const;
 
-  // Earlier runs of the program.
+  // Earlier runs of the program. After a few the profile knows it.
+  static constexpr u64 kEarlyRuns = 3;
   struct Past {
     u64 runs = 0;
     double run_seconds = 0, compile_seconds = 0;  // in all of them

@@ -7,10 +7,10 @@
 namespace kvrm::translator {
 namespace {
 
-// The time between traces, less in the first milliseconds of a program.
-constexpr double kInterval = 250e-6, kFirstInterval = 50e-6;
+// The time between traces, less in the first milliseconds of a program, and more where its profile is known.
+constexpr double kInterval = 250e-6, kFirstInterval = 50e-6, kLaterInterval = 1e-3;
 constexpr double kShortRun = 50e-3;
-constexpr u64 kShortestPeriod = u64{1} << 13, kLongestPeriod = u64{1} << 20;
+constexpr u64 kShortestPeriod = u64{1} << 13, kLongestPeriod = u64{1} << 22;
 
 }  // namespace
 
@@ -41,7 +41,7 @@ u32 Sampler::begin_trace(const Region* inside) {
 // Random, so that traces do not keep step with the program.
 u64 Sampler::next_period(double seconds, double instructions) {
   if (eager_) return kShortestPeriod;
-  const double interval = run_seconds_ < kShortRun ? kFirstInterval : kInterval;
+  const double interval = run_seconds_ < kShortRun ? kFirstInterval : is_known_ ? kLaterInterval : kInterval;
   const double jitter = 0.75 + 0.5 * static_cast<double>(random()) / static_cast<double>(1 << 24);
   const double period = instructions * interval / std::max(seconds, 1e-7) * jitter;
   return std::clamp(static_cast<u64>(period), kShortestPeriod, kLongestPeriod);

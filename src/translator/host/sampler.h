@@ -21,6 +21,9 @@ class Sampler {
   // `eager`: traces as often as possible, each evaluated alone.
   explicit Sampler(bool eager) : eager_(eager) {}
 
+  // Earlier runs have made the program's profile: fewer traces will do.
+  void know_program() { is_known_ = true; }
+
   // The thread's time since the last trace is not the lane's.
   void restart_clock();
   // The lane is on another thread than before, or on its first.
@@ -98,7 +101,7 @@ class Sampler {
   double clock_ = 0;  // of the thread, when the last trace ended
   std::thread::id thread_;
   double run_seconds_ = 0;
-  bool has_quick_ = false;
+  bool has_quick_ = false, is_known_ = false;
   Cost interpreted_{3e-9}, quick_{1e-9}, translated_cost_{4e-10};
 };
 

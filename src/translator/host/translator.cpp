@@ -28,7 +28,6 @@ constexpr double kShareOfRun = 0.2, kShareWithIdleProcessor = 0.5, kLaterShareOf
 constexpr double kHardlyWaits = 0.9;
 // What an instruction takes less time in quick code than in the interpreter, on any host.
 constexpr double kSavedByQuickCode = 2e-9;
-constexpr u32 kEarlyRuns = 3;
 // The expected cost of a word before any was compiled, and the weight of that expectation in words.
 constexpr double kUsualSecondsAWord = 5e-4;
 constexpr double kUsualWords = 40;
@@ -200,7 +199,7 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
     const std::lock_guard lock(mutex_);
     const double used = program.compile_seconds + waiting_words_ * cost_of_word();
     const Profile::Past& past = program.profile.past();
-    if (past.runs >= kEarlyRuns) return kLaterShareOfRun * program.run_seconds - used;
+    if (past.runs >= Profile::kEarlyRuns) return kLaterShareOfRun * program.run_seconds - used;
     return share_of_run() * (past.run_seconds + program.run_seconds) - past.compile_seconds - used;
   }
 
