@@ -9,7 +9,16 @@ namespace kvrm::semantics {
 
 template <class T>
 KVRM_INLINE void compare_scalars(Cpu& cpu, T a, T b, bool signal_quiet) {
-  const FloatOrder order = float_compare(a, b, signal_quiet, float_mode(cpu));
+  const u32 mode = float_mode(cpu);
+  count_float_operation();
+  if (KVRM_LIKELY(float_is_comparable(a, b, mode))) {
+    cpu.n = float_is_less(a, b);
+    cpu.z = float_is_same(a, b);
+    cpu.c = !float_is_less(a, b);
+    cpu.v = 0;
+    return;
+  }
+  const FloatOrder order = float_compare_cold(a, b, signal_quiet, mode);
   set_nzcv(cpu, order.nzcv);
   accumulate(cpu, order.flags);
 }

@@ -76,17 +76,41 @@ KVRM_INLINE FloatResult<T> float_min_num(T a, T b, u32 mode) {
 // answer has no rounding and no mode but the flushing of denormals.
 inline constexpr u8 kFloatLess = 8, kFloatEqual = 6, kFloatGreater = 2, kFloatUnordered = 3;
 
+// Whether neither is a NaN, and the mode changes neither.
+template <class T>
+KVRM_INLINE bool float_is_comparable(T a, T b, u32 mode) {
+  bool ordered = false;
+  if constexpr (sizeof(T) == 2) {
+    ordered = !float_is_nan(a) && !float_is_nan(b);
+  } else {
+    ordered = !__builtin_isunordered(to_hardware(a), to_hardware(b));
+  }
+  return ordered && !(mode & kFlushOf<T>);
+}
+
+// The two that say all of ordered numbers. Written so that the host's one compare answers both, and whether they are
+// ordered.
+template <class T>
+KVRM_INLINE bool float_is_less(T a, T b) {
+  if constexpr (sizeof(T) == 2) {
+    return float_order_key(a) < float_order_key(b) && !(float_is_zero(a) && float_is_zero(b));
+  } else {
+    return !(to_hardware(a) >= to_hardware(b));
+  }
+}
+template <class T>
+KVRM_INLINE bool float_is_same(T a, T b) {
+  if constexpr (sizeof(T) == 2) {
+    return a == b || (float_is_zero(a) && float_is_zero(b));
+  } else {
+    return !(to_hardware(a) < to_hardware(b) || to_hardware(a) > to_hardware(b));
+  }
+}
+
 template <class T>
 KVRM_INLINE u8 float_order(T a, T b) {
-  bool less = false, equal = false;
-  if constexpr (sizeof(T) == 2) {
-    equal = a == b || (float_is_zero(a) && float_is_zero(b));
-    less = !equal && float_order_key(a) < float_order_key(b);
-  } else {
-    equal = to_hardware(a) == to_hardware(b);
-    less = to_hardware(a) < to_hardware(b);
-  }
-  return static_cast<u8>(u32{less} << 3 | u32{equal} << 2 | u32{!less} << 1);
+  const bool less = float_is_less(a, b);
+  return static_cast<u8>(u32{less} << 3 | u32{float_is_same(a, b)} << 2 | u32{!less} << 1);
 }
 
 template <class T>
@@ -105,13 +129,7 @@ KVRM_COLD FloatOrder float_compare_cold(T a, T b, bool signal_quiet, u32 mode) {
 template <class T>
 KVRM_INLINE FloatOrder float_compare(T a, T b, bool signal_quiet, u32 mode) {
   count_float_operation();
-  bool ordered = false;
-  if constexpr (sizeof(T) == 2) {
-    ordered = !float_is_nan(a) && !float_is_nan(b);
-  } else {
-    ordered = !__builtin_isunordered(to_hardware(a), to_hardware(b));
-  }
-  if (KVRM_LIKELY(ordered && !(mode & kFlushOf<T>))) return {float_order(a, b), 0};
+  if (KVRM_LIKELY(float_is_comparable(a, b, mode))) return {float_order(a, b), 0};
   return float_compare_cold(a, b, signal_quiet, mode);
 }
 
