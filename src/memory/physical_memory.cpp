@@ -23,9 +23,9 @@ bool PhysicalMemory::use_window() {
   return window_ != nullptr;
 }
 
-void PhysicalMemory::decode(const u8* frame, u64 address, bool is_aliased) {
+void PhysicalMemory::decode(const u8* frame, const Translation& translation, u64 address, bool is_aliased) {
   if (!code_.insert(frame).second) return;
-  listeners_.each([&](Listener& listener) { listener.code_decoded(frame, address, is_aliased); });
+  listeners_.each([&](Listener& listener) { listener.code_decoded(frame, translation, address, is_aliased); });
 }
 
 bool PhysicalMemory::forget_code(const u8* frame) {
