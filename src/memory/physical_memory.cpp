@@ -29,7 +29,7 @@ void PhysicalMemory::decode(const u8* frame, const Translation& translation, u64
 }
 
 bool PhysicalMemory::forget_code(const u8* frame) {
-  if (code_.erase(frame) == 0) return false;
+  if (is_shared_ || code_.erase(frame) == 0) return false;
   listeners_.each([&](Listener& listener) { listener.code_written(frame); });
   return true;
 }

@@ -48,10 +48,10 @@ class PhysicalMemory {
   bool use_window();
   Window* window() const { return window_.get(); }
 
-  // Not for a shared memory.
+  // These two are not for a shared memory.
   bool holds_code(const u8* frame) const { return code_.contains(frame); }
   void decode(const u8* frame, const Translation& translation, u64 address, bool is_aliased);
-  // False: it held none.
+  // False: it held none. In a shared memory no frame does, and lanes ask without a lock.
   bool forget_code(const u8* frame);
 
   // Bytes inside a frame.
