@@ -172,6 +172,13 @@ void CudaBackend::count(const kernel::JobEnd& end) {
   past_.mailbox_calls += end.host_calls;
 }
 
+// Before another set takes its place.
+void CudaBackend::keep_counts(const LaneSet* set) {
+  if (!set) return;
+  past_.launches += set->launches();
+  past_.warp_instructions += set->warp_instructions();
+}
+
 Statistics CudaBackend::statistics() const {
   Statistics result = past_;
   result.system_calls = result.in_kernel_calls + result.mailbox_calls;

@@ -84,6 +84,7 @@ class CudaBackend final : public Backend {
   backend::kernel::Outcome call_hook(const backend::cuda::Call& call, Cpu& cpu, memory::GuestMemory& memory,
                                      RunControl& control);
   void count(const backend::kernel::JobEnd& end);
+  void keep_counts(const backend::cuda::LaneSet* set);
 
   backend::cuda::GpuPointer gpu_;
   const DispatchOptions dispatch_;

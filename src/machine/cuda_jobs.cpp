@@ -141,6 +141,7 @@ class CudaBackend::JobRun {
     const unsigned most = b.spread_ ? b.gpu_->single_warps : b.gpu_->most_lanes();
     const auto lanes = static_cast<unsigned>(std::min<u64>({b.lanes_.size(), numbers_.size(), most}));
     if (!b.job_set_ || b.job_lanes_ != lanes) {
+      b.keep_counts(b.job_set_.get());
       b.job_set_.reset();
       auto plan = b.plan(lanes, std::max(starts_.most_areas(), 32u));
       plan.shares_memory = false;

@@ -148,6 +148,7 @@ Result<void> CudaBackend::place_lanes(const std::atomic<bool>& cancel) {
   auto set = LaneSet::create(gpu_, plan(static_cast<u32>(lanes_.size()), starts.most_areas()));
   if (!set) return set.error();
   if (auto placed = (*set)->load(starts, jobs); !placed) return placed;
+  keep_counts(set_.get());
   set_ = std::move(*set);
   if (auto begun = begin_regions(regions_.get(), *set_, starts, cancel); !begun) return begun;
   const bool is_raw = std::ranges::none_of(lanes_, [](const auto& lane) { return lane->program != nullptr; });

@@ -86,7 +86,7 @@ class AddressSpace final : public GuestMemory, public Translation, private Physi
   u64 limit_bytes() const { return account()->limit(); }
 
  private:
-  void code_decoded(const u8* frame, u64 address, bool is_aliased) override;
+  void code_decoded(const u8* frame, const Translation& translation, u64 address, bool is_aliased) override;
   void code_written(const u8* frame) override;
 
   FramePool& frames() { return physical().frames(); }

@@ -66,7 +66,7 @@ u64* AddressSpace::entry_in_window(const u8* frame) {
 }
 
 // A page that could be written is shown again, read-only.
-void AddressSpace::code_decoded(const u8* frame, u64, bool) {
+void AddressSpace::code_decoded(const u8* frame, const Translation&, u64, bool) {
   u64* const entry = entry_in_window(frame);
   if (!entry || !is_writable(*entry)) return;
   *entry &= ~kPageShown;

@@ -26,9 +26,10 @@ void Mmu::set_code_listener(CodeListener* listener) {
 
 // --- what must be forgotten ----------------------------------------------------------------------------------------
 
-// Stores must take the slow path from now on, at every address of the frame.
-void Mmu::code_decoded(const u8* frame, u64 address, bool is_aliased) {
-  if (is_aliased) {
+// Stores must take the slow path from now on, at every address of the frame. Another translation has addresses of its
+// own for it.
+void Mmu::code_decoded(const u8* frame, const Translation& translation, u64 address, bool is_aliased) {
+  if (is_aliased || &translation != &translation_) {
     tlb_.forbid_writes(frame);
   } else {
     tlb_.at(address).write_tag = kNoPage;
@@ -144,7 +145,7 @@ Mmu::CodePage Mmu::code_page(u64 pc) {
     const Translation::Frame frame = fill(pc, Access::kExecute);
     if (frame.trap != Trap::kNone) return {frame.trap, nullptr};
     if (is_shared()) return {Trap::kNone, frame.bytes};  // every page that may be executed counts as code
-    physical_.decode(frame.bytes, pc, frame.is_aliased);
+    physical_.decode(frame.bytes, translation_, pc, frame.is_aliased);
     if (physical_.holds_code(frame.bytes)) return {Trap::kNone, frame.bytes};
     // What was told of it has moved the page: again.
   }

@@ -56,7 +56,7 @@ class Mmu final : private PhysicalMemory::Listener, private Translation::Listene
   template <class Copy>
   SlowAccess each_page(u64 address, u32 size, Access access, Copy copy);
 
-  void code_decoded(const u8* frame, u64 address, bool is_aliased) override;
+  void code_decoded(const u8* frame, const Translation& translation, u64 address, bool is_aliased) override;
   void code_written(const u8* frame) override;
   void map_changed() override;
   void page_moved(u64 address, bool held_code) override;

@@ -23,13 +23,13 @@ bool PhysicalMemory::use_window() {
   return window_ != nullptr;
 }
 
-void PhysicalMemory::decode(const u8* frame, u64 address, bool is_aliased) {
+void PhysicalMemory::decode(const u8* frame, const Translation& translation, u64 address, bool is_aliased) {
   if (!code_.insert(frame).second) return;
-  listeners_.each([&](Listener& listener) { listener.code_decoded(frame, address, is_aliased); });
+  listeners_.each([&](Listener& listener) { listener.code_decoded(frame, translation, address, is_aliased); });
 }
 
 bool PhysicalMemory::forget_code(const u8* frame) {
-  if (code_.erase(frame) == 0) return false;
+  if (is_shared_ || code_.erase(frame) == 0) return false;
   listeners_.each([&](Listener& listener) { listener.code_written(frame); });
   return true;
 }

@@ -21,15 +21,17 @@
 
 namespace kvrm::memory {
 
+class Translation;
+
 class PhysicalMemory {
  public:
   // Translations and lanes that reach frames without a translation each time, or keep what was decoded from them.
   class Listener {
    public:
     virtual ~Listener() = default;
-    // The frame, which the address means, holds code from now on: no store may reach it unnoticed. `is_aliased`: other
-    // addresses may mean it, too.
-    virtual void code_decoded(const u8* frame, u64 address, bool is_aliased) = 0;
+    // The frame, which the address means in this translation, holds code from now on: no store may reach it unnoticed.
+    // `is_aliased`: other addresses may mean it there, too. Nothing is said of its addresses in other translations.
+    virtual void code_decoded(const u8* frame, const Translation& translation, u64 address, bool is_aliased) = 0;
     // Its bytes are about to change, or it goes away: nothing decoded from it may be used again.
     virtual void code_written(const u8* frame) = 0;
   };
@@ -46,10 +48,10 @@ class PhysicalMemory {
   bool use_window();
   Window* window() const { return window_.get(); }
 
-  // Not for a shared memory.
+  // These two are not for a shared memory.
   bool holds_code(const u8* frame) const { return code_.contains(frame); }
-  void decode(const u8* frame, u64 address, bool is_aliased);
-  // False: it held none.
+  void decode(const u8* frame, const Translation& translation, u64 address, bool is_aliased);
+  // False: it held none. In a shared memory no frame does, and lanes ask without a lock.
   bool forget_code(const u8* frame);
 
   // Bytes inside a frame.

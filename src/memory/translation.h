@@ -34,7 +34,7 @@ class Translation {
     // Of Protection: what may be done from now on without another translation. kWrite does not ask whether the frame
     // holds code; it is missing where a first write has work to do.
     u32 rights;
-    bool is_aliased;  // other addresses may mean this frame
+    bool is_aliased;  // other addresses of this translation may mean this frame
   };
   // Lanes that cache what was translated.
   class Listener {

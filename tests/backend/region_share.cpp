@@ -54,10 +54,10 @@ void print(const LaneRegionCounts& counts, u64 retired) {
               each(counts.instructions), each(counts.branches), each(counts.loads), each(counts.stores));
 }
 
-// The words with the most samples of each kind: slice ends, region exits, and fallbacks of regions.
+// The words with the most samples, a line for each kind that is a count, in the order of interpreter::SampleKind.
 void print_samples(const cuda::StartSet::SharedCode& code, std::span<const u32> samples) {
   constexpr u32 kShown = 12;
-  constexpr const char* kNames[] = {"interpreted", "left", "missed", "slices"};
+  constexpr const char* kNames[] = {"interpreted", "region exits", "fallbacks", "slice ends"};
   for (u32 number = 0; number < interpreter::kSampleCounts; ++number) {
     const u64 part = samples.size() / interpreter::kSampleKinds * number;
     std::vector<std::pair<u32, u64>> words;

@@ -428,5 +428,46 @@ TEST(Lanes, CancelledWhateverTheyRun) {
   }
 }
 
+// Lanes that are all started again, and batches of another size, take the place of what was on the device.
+TEST(Lanes, StatisticsGoOnCounting) {
+  constexpr unsigned kLanes = 8;
+  ::setenv("KVRM_LANES_PER_WARP", "8", 1);
+  const ProgramFolder folder;
+  Program program;
+  program.path = folder.add("digest", kDigest);
+  program.input = std::string(200, 'x');
+  program.keep_output = true;
+  auto machine = Machine::create(device_options(kLanes));
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  Statistics before;
+  const auto expect_more = [&] {
+    const Statistics now = machine->statistics();
+    EXPECT_GT(now.instructions, before.instructions);
+    if (on_gpu()) {
+      EXPECT_GT(now.launches, before.launches);
+      EXPECT_GT(now.warp_instructions, before.warp_instructions);
+    }
+    EXPECT_LE(now.active_lanes(), kLanes);
+    before = now;
+  };
+  for (unsigned round = 0; round < 3; ++round) {
+    ASSERT_TRUE(machine->load_program(program));
+    for (const Stop& stop : machine->run_all()) EXPECT_EQ(stop.reason, StopReason::kExit) << stop.message;
+    expect_more();
+  }
+  const auto input = std::make_shared<const std::string>(*program.input);
+  for (const unsigned count : {kLanes, 2u, 1u, kLanes}) {
+    std::vector<Job> jobs(count);
+    for (unsigned i = 0; i < count; ++i) jobs[i] = {i, {}, {}, input};
+    unsigned ended = 0;
+    ASSERT_TRUE(machine->run_jobs(program, jobs, [&](JobResult&& result) {
+      EXPECT_EQ(result.stop.reason, StopReason::kExit) << result.error;
+      ++ended;
+    }));
+    EXPECT_EQ(ended, count);
+    expect_more();
+  }
+}
+
 }  // namespace
 }  // namespace kvrm::test

@@ -110,6 +110,28 @@ TEST(Mmu, CodeIsFoundThroughEveryAlias) {
   }
 }
 
+// In neither translation is the frame aliased, and the address in one says nothing of that in the other.
+TEST(Mmu, CodeIsFoundThroughOneAddressInEachOfTwoTranslations) {
+  PageTable table, second(std::shared_ptr<PhysicalMemory>(&table.physical(), [](PhysicalMemory*) {}));
+  Lane one(table), two(second);
+  u8* const frame = table.frame();
+  table.map(kLow, frame, kAll);
+  second.map(kOther, frame, kAll);
+  for (std::size_t written = 1; written <= 2; ++written) {
+    ASSERT_EQ(two.store(kOther, 2), Trap::kNone);
+    EXPECT_TRUE(two.stores_at_once(kOther));
+    ASSERT_EQ(one.mmu.code_page(kLow).bytes, frame);
+    EXPECT_FALSE(two.stores_at_once(kOther));
+    ASSERT_EQ(two.store(kOther, 3), Trap::kNone);
+    for (Lane* each : {&one, &two}) {
+      ASSERT_EQ(each->recorder.written.size(), written);
+      EXPECT_EQ(each->recorder.written.back(), frame);
+    }
+    EXPECT_FALSE(one.mmu.holds_code(kLow, 4));
+    EXPECT_EQ(one.load(kLow), 3u);
+  }
+}
+
 // A store that begins before the page with code and ends in it.
 TEST(Mmu, AStoreAcrossPagesFindsCodeInEither) {
   PageTable table;

@@ -487,7 +487,7 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   // A lane's own output precedes the host's output for it.
   Service service(host_mailbox(), hooks.serve,
                   [this](const kernel::Request& request) { return drain_output(request.output_end); });
-  const Result<void> ran = run_launches(run, hooks, service);
+  Result<void> ran = run_launches(run, hooks, service);
   if (ran) {
     service.stop();
   } else {
@@ -500,17 +500,26 @@ Result<void> LaneSet::run(const Run& run, const Hooks& hooks) {
   calls_.faults += calls.faults;
   calls_.ticks += calls.ticks;
   calls_.commands += calls.commands;
-  if (!ran) return ran;
-  if (drain_->broken()) return Error{"the GPU's output made no sense: the device may be broken"};
-  u64 warp_instructions = 0;
-  const DeviceAddress counted = counters_.address() + kWarpInstructions * kCounterBytes;
-  if (auto done = copies_.download(&warp_instructions, counted, sizeof(warp_instructions)); !done) return done;
+  if (ran && drain_->broken()) ran = Error{"the GPU's output made no sense: the device may be broken"};
+  if (!ran) {
+    // Jobs that ended before the failure are in the statistics already. Of a run with orders nothing gets there.
+    if (run.orders.empty()) (void)count_warp_instructions();
+    return ran;
+  }
   if (!run.orders.empty()) {
     if (auto done = copies_.download(ends_.data(), job_ends_.address(), padded_lanes_ * sizeof(kernel::JobEnd)); !done)
       return done;
   }
+  return count_warp_instructions();
+}
+
+// Those of this run. Waits for all copies.
+Result<void> LaneSet::count_warp_instructions() {
+  u64 count = 0;
+  const DeviceAddress from = counters_.address() + kWarpInstructions * kCounterBytes;
+  if (auto done = copies_.download(&count, from, sizeof(count)); !done) return done;
   if (auto done = copies_.wait(); !done) return done;
-  warp_instructions_ += warp_instructions;
+  warp_instructions_ += count;
   return {};
 }
 

@@ -154,6 +154,7 @@ class LaneSet {
   Result<void> prepare_next_launch(const Run& run, const Hooks& hooks, std::chrono::nanoseconds ran,
                                    kernel::Launch& launch, std::chrono::nanoseconds& slice, Seen& seen);
   Result<void> run_launches(const Run& run, const Hooks& hooks, Service& service);
+  Result<void> count_warp_instructions();
   kernel::Mailbox host_mailbox() const;
   kernel::OutputRing host_ring() const;
   Result<void> upload(DeviceAddress to, const void* from, std::size_t bytes) const;

@@ -74,7 +74,8 @@ inline u32* sample_at(const Launch& launch, const interpreter::CodeWindow& windo
   return &launch.samples[index + static_cast<u32>(kind) * all];
 }
 
-// Counts the word at pc. Slices end after a number of instructions, so hot words are sampled most.
+// Counts the word at pc. The interpreter is sampled, and slices end, after a number of instructions, so hot words have
+// most of these samples.
 inline void add_sample(const Launch& launch, const interpreter::CodeWindow& window, u64 pc,
                        interpreter::SampleKind kind) {
   if (u32* const count = sample_at(launch, window, pc, kind)) (void)sync::add<sync::kRelaxed, sync::kDevice>(count, 1u);

@@ -253,19 +253,11 @@ KVRM_INLINE void put(u64 page, u64 offset, const T& value) {
 }
 
 // Up to 8 bytes anywhere within the page, in the low bytes of the result.
-KVRM_INLINE u64 get_across(u64 page, u64 offset, u32 size = 8) {
+KVRM_INLINE u64 get_across(u64 page, u64 offset, u32 size) {
   const u64 shift = (offset & 7) * 8, first = offset & ~u64{7};
   const u64 second = (offset & 7) + size > 8 ? first + 8 : first;
   const u64 low = load_global<u64>(lane_byte(page, first)), high = load_global<u64>(lane_byte(page, second));
   return low >> shift | high << 1 << (63 - shift);
-}
-template <class T>
-KVRM_INLINE T get_words_across(u64 page, u64 offset) {
-  static_assert(sizeof(T) % 8 == 0);
-  Words<T> words;
-#pragma GCC unroll 4
-  for (u32 i = 0; i < sizeof(T) / 8; ++i) words.words[i] = get_across(page, offset + u64{i} * 8);
-  return __builtin_bit_cast(T, words);
 }
 // The low `size` bytes of a value, anywhere within the page. Compilers often store pairs of four bytes.
 KVRM_INLINE void put_across(u64 page, u64 offset, u64 value, u32 size) {

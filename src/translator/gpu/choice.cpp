@@ -232,7 +232,7 @@ std::vector<GpuCodeRange> GpuChoice::ranges() const {
   return ranges;
 }
 
-// Everything that the entries lead to. Site that is too much, or much of it is in other regions: what the region holds
+// Everything that the entries lead to. Where that is too much, or much of it is in other regions: what the region holds
 // and `more`.
 Plan GpuChoice::joined_plan(const SharedCode& code, u32 index, std::span<const u64> entry_pcs, u32 region,
                             const Plan& more) const {

@@ -24,7 +24,7 @@ namespace kvrm::translator {
 struct GpuLaunch {
   std::chrono::milliseconds time{0};  // the most it may take; 0: no limit
   u32 slice = 0;  // instructions of a lane's time slice
-  bool samples = false;  // where each slice ends
+  bool samples = false;  // counts where lanes are (interpreter/freestanding/lane_region.h)
 };
 
 // When lanes are sampled.
@@ -35,7 +35,7 @@ struct GpuRounds {
   std::chrono::milliseconds first{60};
   u32 longer = 2;
   bool waits = true;  // a launch takes at least as long as translation has taken so far
-  // A sample is taken when a time slice ends: its instructions in the first round and in later ones.
+  // Instructions of a time slice in the first round and in later ones: its end is a sample, too.
   u32 first_slice = 61, slice = 4093;
   u32 fewest = 4;  // samples that make a word hot
   bool at_once = false;  // the pcs at which raw lanes start are translated before they run
