@@ -31,7 +31,7 @@ from programs import FILES, GUESTS, INTEGER, NUMERIC, SETS  # gpu.py and float_s
 
 HELLO_RUNS = 20
 COLD_BUDGETS = (100_000_000, 1_000_000_000)
-MOST_WARM_UPS = 16
+MOST_WARM_UPS = 16  # and no fewer than phases.WARM_RUNS: the first run of a short program may have no region at all
 
 
 def commands_of(options, program):
@@ -77,8 +77,8 @@ def cold(options, commands):
 def measure(options, program):
     name, commands = program.name, commands_of(options, program)
     told = {key: command and shlex.join(command) for key, command in commands.items()}
-    for _ in range(MOST_WARM_UPS if options.translator else 0):
-        if is_warm(commands["kvrm"]):
+    for number in range(1, 1 + MOST_WARM_UPS if options.translator else 1):
+        if is_warm(commands["kvrm"]) and number >= phases.WARM_RUNS:
             break
     counted = statistics_of(commands["kvrm"], "instructions")
     result = {"name": name, "set": program.part, "commands": told}
