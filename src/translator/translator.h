@@ -61,7 +61,7 @@ struct SharedProfile {
   std::mutex mutex;
   Profile profile;
   // In this run of the program.
-  std::atomic<double> run_seconds = 0, compile_seconds = 0;
+  std::atomic<double> run_seconds = 0, compile_seconds = 0, instructions = 0;
   // Pages that the quick tier's code paid off for in earlier runs. Does not change.
   std::shared_ptr<const std::unordered_set<u64>> busy_pages;
 };

@@ -169,6 +169,28 @@ TEST(Profile, WhatDoesNotPayIsTriedAgainSometimes) {
   EXPECT_EQ(left_out, runs - 2);
 }
 
+// Another command of the same program runs other code.
+TEST(Profile, CodeIsNewForAFewRuns) {
+  Profile profile;
+  for (u32 run = 0; run < 5; ++run) {
+    profile.add(kLoop, 100);
+    EXPECT_EQ(profile.executions_of_new_code(), run < Profile::kEarlyRuns ? 400u : 0u) << run;
+    profile.end_run(1, 0);
+  }
+  profile.add(Steps{{0x8000, 0x8004}}, 7);
+  EXPECT_EQ(profile.executions_of_new_code(), 7u);
+  profile.end_run(1, 0, 0.25);
+  cache::Writer written;
+  profile.write(written);
+  cache::Reader from(written.bytes());
+  Profile next;
+  ASSERT_TRUE(next.read(from));
+  EXPECT_EQ(next.past().compile_seconds_left, 0.25);
+  next.add(kLoop, 100);
+  next.add(Steps{{0x8000, 0x8004}}, 7);
+  EXPECT_EQ(next.executions_of_new_code(), 7u);
+}
+
 TEST(Profile, PagesAreBusyByTheirMeanRun) {
   Profile profile;
   profile.add(kLoop, 100);

@@ -77,7 +77,7 @@ TEST_F(Store, ProfilesOnDiskAreLimited) {
   profile.add(many, 1);
   profile.add({{many.back()}}, 1);
   store().store_profile(7, profile);
-  EXPECT_LT(fs::file_size(folder_ / store().profile_name_of(7)), 65536u * 24 + 4096);
+  EXPECT_LT(fs::file_size(folder_ / store().profile_name_of(7)), 65536u * 32 + 4096);
   EXPECT_EQ(store().read_profile(7).unpaid(many.back().from), 2u) << "what ran most is kept";
 }
 

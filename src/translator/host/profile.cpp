@@ -62,7 +62,9 @@ void Profile::arrive(u64 pc, u64 weight, bool is_entry) {
 
 void Profile::add(std::span<const TraceStep> steps, u64 weight) {
   for (const TraceStep& step : steps) {
-    words_[step.from].seen += weight;
+    Word& word = words_.try_emplace(step.from, Word{0, 0, past_.runs}).first->second;
+    word.seen += weight;
+    if (past_.runs - word.first_run < kEarlyRuns) of_new_code_ += weight;
     if (step.leaves_region) arrive(step.from, weight, true);
     if (step.is_taken()) taken_[{step.from, step.to}] += weight;
     if (step.is_taken() && !step.enters_region) arrive(step.to, weight, begins_region(step));
@@ -170,19 +172,21 @@ std::unordered_set<u64> Profile::busy_pages(double least) const {
   return pages;
 }
 
-void Profile::end_run(double run_seconds, double compile_seconds) {
+void Profile::end_run(double run_seconds, double compile_seconds, double compile_seconds_left) {
   ++past_.runs;
   past_.run_seconds += run_seconds;
   past_.compile_seconds += compile_seconds;
+  past_.compile_seconds_left = compile_seconds_left;
+  of_new_code_ = 0;
 }
 
 // Which code has regions is for the region store to say.
 void Profile::write(cache::Writer& to) const {
   struct Kept {
-    u64 pc, seen, paid;
+    u64 pc, seen, paid, first_run;
   };
   std::vector<Kept> words;
-  for (const auto& [pc, word] : words_) words.push_back({pc, word.seen, word.paid});
+  for (const auto& [pc, word] : words_) words.push_back({pc, word.seen, word.paid, word.first_run});
   std::ranges::sort(words,
                     [](const Kept& a, const Kept& b) { return a.seen != b.seen ? a.seen > b.seen : a.pc < b.pc; });
   if (words.size() > kMostKept) words.resize(kMostKept);
@@ -226,14 +230,14 @@ bool Profile::read(cache::Reader& from) {
     return from.get(count) && count <= kMostKept && from.get(values, count * size);
   };
   Past past;
-  if (!from.get(past) || !get(words, 3) || !get(edges, 3) || !get(targets, 3) || !get(left_out, 1)) return false;
-  for (const double seconds : {past.run_seconds, past.compile_seconds}) {
+  if (!from.get(past) || !get(words, 4) || !get(edges, 3) || !get(targets, 3) || !get(left_out, 1)) return false;
+  for (const double seconds : {past.run_seconds, past.compile_seconds, past.compile_seconds_left}) {
     if (!std::isfinite(seconds) || seconds < 0) return false;
   }
   past_ = past;
   if (past.runs % kRunsLeftOut != kRunsLeftOut - 1) left_out_.insert(left_out.begin(), left_out.end());
-  for (std::size_t i = 0; i < words.size(); i += 3)
-    words_[words[i]] = {words[i + 1], std::min(words[i + 1], words[i + 2])};
+  for (std::size_t i = 0; i < words.size(); i += 4)
+    words_[words[i]] = {words[i + 1], std::min(words[i + 1], words[i + 2]), std::min(words[i + 3], past.runs)};
   for (std::size_t i = 0; i < edges.size(); i += 3) taken_[{edges[i], edges[i + 1]}] = edges[i + 2];
   for (std::size_t i = 0; i < targets.size(); i += 3) {
     Target& target = targets_[targets[i]];

@@ -73,11 +73,14 @@ class Profile {
   struct Past {
     u64 runs = 0;
     double run_seconds = 0, compile_seconds = 0;  // in all of them
+    double compile_seconds_left = 0;  // that later runs had and did not use: a region may cost more than one has
   };
   const Past& past() const { return past_; }
   // The pages whose code ran at least so often in a run, on average.
   std::unordered_set<u64> busy_pages(double least) const;
-  void end_run(double run_seconds, double compile_seconds);
+  void end_run(double run_seconds, double compile_seconds, double compile_seconds_left = 0);
+  // Executions in this run, as far as traces tell, of words that were first seen in it or in the few runs before it.
+  u64 executions_of_new_code() const { return of_new_code_; }
   bool changed() const { return changed_; }
   // How many words, branches and entries the profile holds. It is limited: those that ran least are dropped.
   std::size_t size() const { return words_.size() + taken_.size() + targets_.size(); }
@@ -88,6 +91,7 @@ class Profile {
  private:
   struct Word {
     u64 seen = 0, paid = 0;  // executions
+    u64 first_run = 0;  // its number
   };
   struct Target {
     u64 arrivals = 0;
@@ -102,6 +106,7 @@ class Profile {
   std::unordered_map<u64, Target> targets_;
   std::vector<u64> reached_;  // targets reached since the last candidates()
   std::unordered_set<u64> left_out_;
+  u64 of_new_code_ = 0;
   Past past_;
   bool changed_ = false;
 };

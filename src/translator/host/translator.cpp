@@ -24,6 +24,8 @@ namespace {
 // compiler's thread has a processor that no lane wants. A program that has run a few times is translated as far as that
 // pays.
 constexpr double kShareOfRun = 0.2, kShareWithIdleProcessor = 0.5, kLaterShareOfRun = 0.03;
+// What a later run leaves to the next one, at most.
+constexpr double kMostSecondsLeft = 1;
 // The compiler's thread has such a processor if it ran for so much of the time it took.
 constexpr double kHardlyWaits = 0.9;
 // What an instruction takes less time in quick code than in the interpreter, on any host.
@@ -180,6 +182,7 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
 
   void ran(SharedProfile& program, const Run& run) override {
     program.run_seconds += run.seconds;
+    program.instructions += run.interpreted + run.quick + run.translated;
     const std::lock_guard lock(runs_mutex_);
     runs_.seconds += run.seconds;
     runs_.interpreter_seconds += run.interpreter_seconds;
@@ -197,10 +200,7 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
   // What the first runs of a program did not need is left to later ones.
   double seconds_left(const SharedProfile& program) const override {
     const std::lock_guard lock(mutex_);
-    const double used = program.compile_seconds + waiting_words_ * cost_of_word();
-    const Profile::Past& past = program.profile.past();
-    if (past.runs >= Profile::kEarlyRuns) return kLaterShareOfRun * program.run_seconds - used;
-    return share_of_run() * (past.run_seconds + program.run_seconds) - past.compile_seconds - used;
+    return seconds_left_after(program, program.compile_seconds + waiting_words_ * cost_of_word());
   }
 
   Counts counts() const override {
@@ -227,11 +227,27 @@ class HostTranslator final : public Translator, public std::enable_shared_from_t
   void save(u64 program, SharedProfile& shared) const {
     const std::lock_guard lock(shared.mutex);
     if (!shared.profile.changed()) return;
-    shared.profile.end_run(shared.run_seconds, shared.compile_seconds);
+    double left = 0;
+    if (shared.profile.past().runs >= Profile::kEarlyRuns) {
+      const std::lock_guard own_lock(mutex_);
+      left = std::clamp(seconds_left_after(shared, shared.compile_seconds), 0.0, kMostSecondsLeft);
+    }
+    shared.profile.end_run(shared.run_seconds, shared.compile_seconds, left);
     store_.store_profile(program, shared.profile);
   }
 
   bool spent() const { return counts_.seconds > settings().budget_seconds; }
+
+  // A later run may go through code that no run before it had: another command of the same file, another script.
+  double seconds_left_after(const SharedProfile& program, double used) const {
+    const Profile::Past& past = program.profile.past();
+    if (past.runs < Profile::kEarlyRuns)
+      return share_of_run() * (past.run_seconds + program.run_seconds) - past.compile_seconds - used;
+    const double executions = static_cast<double>(program.profile.executions_of_new_code());
+    const double share_of_new_code = std::min(1.0, executions / std::max(1.0, program.instructions.load()));
+    const double share = kLaterShareOfRun + share_of_run() * share_of_new_code;
+    return past.compile_seconds_left + share * program.run_seconds - used;
+  }
 
   double share_of_run() const {
     const bool has_processor = settings().in_background && worker_seconds_ >= kHardlyWaits * worker_wall_seconds_;
