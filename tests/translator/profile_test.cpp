@@ -202,6 +202,21 @@ TEST(Profile, PagesAreBusyByTheirMeanRun) {
   EXPECT_TRUE(profile.busy_pages(151).empty());
 }
 
+// A loop is visited when control comes to it from elsewhere, not with each iteration.
+TEST(Profile, IterationsAreNoVisits) {
+  Profile profile;
+  profile.add(Steps{{0xf00, 0x1000, Flow::kDirect}}, 3);
+  for (u32 i = 0; i < 10; ++i) profile.add(kLoop, 100);
+  Plan plan;
+  plan.blocks.emplace_back();
+  plan.blocks[0].address = 0x1000;
+  plan.blocks[0].words = {0, 0, 0};
+  EXPECT_EQ(profile.executions(plan), 3000u);
+  EXPECT_EQ(profile.visits(plan), 3u);
+  plan.blocks[0].words = {0, 0};
+  EXPECT_EQ(profile.visits(plan), 1003u) << "the branch back is outside";
+}
+
 TEST(Profile, ExecutionsIncludeWhatIsPaid) {
   Profile profile;
   profile.add(kLoop, 100);

@@ -412,7 +412,7 @@ std::vector<LaneRegions::Chosen> LaneRegions::choose() {
     const double most = std::clamp<double>(affordable, kGoodWords, kAllWords);
     Plan plan = plan_at(candidate.pc, follow, &profile, static_cast<u32>(most));
     if (!settings.threshold && quick_.has_pages() &&
-        profile.executions(plan) < Visits::kWorthwhile * candidate.arrivals) {
+        profile.executions(plan) < Visits::kWorthwhile * profile.visits(plan)) {
       profile.set_aside(candidate.pc);
       continue;
     }

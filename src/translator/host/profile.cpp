@@ -121,6 +121,18 @@ u64 Profile::executions(const Plan& plan) const {
   return sum;
 }
 
+u64 Profile::visits(const Plan& plan) const {
+  const u64 entry = plan.blocks.front().address;
+  const auto target = targets_.find(entry);
+  if (target == targets_.end()) return 0;
+  u64 from_inside = 0;
+  for (const u64 pc : plan.addresses()) {
+    const auto edge = taken_.find({pc, entry});
+    if (edge != taken_.end()) from_inside += edge->second;
+  }
+  return target->second.arrivals - std::min(from_inside, target->second.arrivals);
+}
+
 bool Profile::is_settled(u64 pc) const {
   const auto found = targets_.find(pc);
   return found != targets_.end() && found->second.settled;

@@ -58,8 +58,9 @@ class Profile {
   // How many instructions of this plan the interpreter has run that no region was compiled for.
   u64 unpaid(const Plan& plan) const;
   u64 unpaid(u64 pc) const;
-  // How many it has run at all.
+  // How many it has run at all, and how often it came to the plan's entry from elsewhere.
   u64 executions(const Plan& plan) const;
+  u64 visits(const Plan& plan) const;
   // Of the calls and branches to `to`, the share that came from `from`.
   double share_of_arrivals(u64 from, u64 to) const;
 

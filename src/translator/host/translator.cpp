@@ -31,7 +31,7 @@ constexpr double kHardlyWaits = 0.9;
 // What an instruction takes less time in quick code than in the interpreter, on any host.
 constexpr double kSavedByQuickCode = 2e-9;
 // The expected cost of a word before any was compiled, and the weight of that expectation in words.
-constexpr double kUsualSecondsAWord = 5e-4;
+constexpr double kUsualSecondsAWord = 1e-3;
 constexpr double kUsualWords = 40;
 // Bytes of a region beside its object file: its pages and the linker's bookkeeping.
 constexpr u64 kRegionBytes = u64{16} << 10;
