@@ -15,7 +15,8 @@ inline constexpr u32 kNoCode = ~0u;
 struct PageCode {
   std::vector<u8> bytes;  // works at any address
   std::array<u32, interpreter::kWordsPerPage> entry_points;
-  // Where the code of each word begins, in the part that ends at `words_end`: an entry may lie elsewhere and jump there.
+  // Where the code of each word begins, in the part that ends at `words_end`: an entry may lie elsewhere and jump
+  // there.
   std::array<u32, interpreter::kWordsPerPage> words;
   u32 words_end;
   // Accesses to the lane's window, in order, and where they continue if they fault.
