@@ -215,6 +215,7 @@ TEST(Profile, IterationsAreNoVisits) {
   EXPECT_EQ(profile.visits(plan), 3u);
   plan.blocks[0].words = {0, 0};
   EXPECT_EQ(profile.visits(plan), 1003u) << "the branch back is outside";
+  EXPECT_EQ(profile.visits(Plan{}), 0u) << "no region can begin at a system call";
 }
 
 TEST(Profile, ExecutionsIncludeWhatIsPaid) {

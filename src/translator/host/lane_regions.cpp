@@ -57,7 +57,7 @@ LaneRegions::LaneRegions(std::shared_ptr<Translator> translator, interpreter::In
 LaneRegions::~LaneRegions() {
   engine_.use_regions(nullptr);
   if (current_ == this) current_ = nullptr;  // the next lane may have the same address
-  if (!shared_ || sampler_.is_empty()) return;
+  if (!shared_ || sampler_.is_empty() || !has_regions()) return;
   const std::lock_guard lock(shared_->mutex);
   sampler_.bring_to(shared_->profile);
 }
@@ -176,9 +176,11 @@ Entry LaneRegions::entry_for(u64 pc, const u8* page, Entry* slot, const Entry& p
 void LaneRegions::begin_program(u64 pc, const u8* page) {
   program_ = cache::content_hash(std::as_bytes(std::span(page, kPageSize)), pc);
   shared_ = translator_->open(*program_);
-  quick_.expect(shared_->busy_pages);
   const std::lock_guard lock(shared_->mutex);
-  left_out_ = shared_->profile.left_out();
+  if (!translator_->settings().threshold && quick_.has_pages()) {
+    quick_.expect(shared_->busy_pages);
+    left_out_ = shared_->profile.left_out();
+  }
   if (shared_->profile.past().runs >= Profile::kEarlyRuns) sampler_.know_program();
 }
 
@@ -351,6 +353,7 @@ void LaneRegions::leave_short_visits() {
     const u8* page = page_in_trace(entry_pc);
     // The interpreter is slower than any region.
     if (translator_->settings().threshold || !page || !quick_.has_code(entry_pc, page)) continue;
+    if (left_out_.size() >= Profile::kMostLeftOut) left_out_.clear();
     left_out_.insert(entry_pc);
     uninstall_if([&](const Installed& installed) { return installed.region->source.entry_pc == entry_pc; });
     const std::lock_guard lock(shared_->mutex);
@@ -407,10 +410,17 @@ std::vector<LaneRegions::Chosen> LaneRegions::choose() {
   for (const Profile::Candidate& candidate : profile.candidates(kCandidates, static_cast<u64>(least))) {
     if (settings.threshold && candidate.samples < *settings.threshold) continue;
     if (candidate.settled && installed_.contains(candidate.pc)) continue;
-    if (is_left_out(candidate.pc)) continue;
+    if (is_left_out(candidate.pc)) {
+      profile.set_aside(candidate.pc);
+      continue;
+    }
     const double affordable = settings.threshold ? kAllWords : left / word;
     const double most = std::clamp<double>(affordable, kGoodWords, kAllWords);
     Plan plan = plan_at(candidate.pc, follow, &profile, static_cast<u32>(most));
+    if (plan.blocks.empty()) {  // an SVC, or a page that is gone
+      profile.settle(candidate.pc, {});
+      continue;
+    }
     if (!settings.threshold && quick_.has_pages() &&
         profile.executions(plan) < Visits::kWorthwhile * profile.visits(plan)) {
       profile.set_aside(candidate.pc);

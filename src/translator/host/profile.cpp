@@ -122,6 +122,7 @@ u64 Profile::executions(const Plan& plan) const {
 }
 
 u64 Profile::visits(const Plan& plan) const {
+  if (plan.blocks.empty()) return 0;
   const u64 entry = plan.blocks.front().address;
   const auto target = targets_.find(entry);
   if (target == targets_.end()) return 0;
@@ -231,7 +232,6 @@ void Profile::write(cache::Writer& to) const {
   put(targets);
   std::vector<u64> left_out(left_out_.begin(), left_out_.end());
   std::ranges::sort(left_out);
-  if (left_out.size() > kMostKept) left_out.resize(kMostKept);
   put(left_out);
 }
 

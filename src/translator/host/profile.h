@@ -52,7 +52,11 @@ class Profile {
   void reopen(u64 pc) { targets_.erase(pc); }
 
   // Entries whose regions did not pay: lanes left them too soon. Every eighth run tries them again.
-  void leave_out(u64 pc) { left_out_.insert(pc); }
+  static constexpr std::size_t kMostLeftOut = std::size_t{1} << 14;
+  void leave_out(u64 pc) {
+    if (left_out_.size() >= kMostLeftOut) left_out_.clear();
+    left_out_.insert(pc);
+  }
   const std::unordered_set<u64>& left_out() const { return left_out_; }
 
   // How many instructions of this plan the interpreter has run that no region was compiled for.

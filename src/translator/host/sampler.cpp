@@ -10,6 +10,8 @@ namespace {
 // The time between traces, less in the first milliseconds of a program, and more where its profile is known.
 constexpr double kInterval = 250e-6, kFirstInterval = 50e-6, kLaterInterval = 1e-3;
 constexpr double kShortRun = 50e-3;
+// A burst of so many instructions ended for its length, not because the host had something to do.
+constexpr u64 kFullBurst = (u64{1} << 20) - (u64{1} << 12);
 constexpr u64 kShortestPeriod = u64{1} << 13, kLongestPeriod = u64{1} << 22;
 
 }  // namespace
@@ -20,8 +22,9 @@ void Sampler::restart_clock() {
 }
 
 void Sampler::ran(u64 instructions) {
-  in_one_go_ &= since_trace_ == 0 || instructions == 0;
+  in_one_go_ &= since_trace_ == 0 || instructions == 0 || was_full_burst_;
   since_trace_ += instructions;
+  was_full_burst_ = instructions >= kFullBurst;
 }
 
 u64 Sampler::random() {

@@ -97,6 +97,7 @@ class Sampler {
   u64 since_trace_ = 0;
   u64 period_ = u64{1} << 14;
   bool in_one_go_ = true;  // only guest code ran since the last trace
+  bool was_full_burst_ = false;
   u64 random_ = 0x9e3779b97f4a7c15;
   double clock_ = 0;  // of the thread, when the last trace ended
   std::thread::id thread_;

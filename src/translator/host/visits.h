@@ -18,10 +18,14 @@ class Visits {
 
   // By entry pc: a lane enters the region; it does an instruction there.
   void enter(u64 region) {
+    if (of_.size() >= kMostKnown) of_.clear();
     ++of_[region].visits;
     entered_.push_back(region);
   }
-  void step(u64 region) { ++of_[region].steps; }
+  void step(u64 region) {
+    if (of_.size() >= kMostKnown) of_.clear();
+    ++of_[region].steps;
+  }
 
   // Regions entered since the last call whose visits are known to be short. A visit that a trace saw in part counts by
   // that part: steps by visits is the mean length all the same.
@@ -40,6 +44,7 @@ class Visits {
 
  private:
   static constexpr u64 kEnough = 16;  // visits to judge by
+  static constexpr std::size_t kMostKnown = std::size_t{1} << 14;
   struct Seen {
     u64 visits = 0, steps = 0;
   };

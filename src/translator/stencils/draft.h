@@ -130,6 +130,7 @@ class Draft {
   BasicBlock* block(const char* name) { return BasicBlock::Create(module_.getContext(), name, function_); }
   void end_in_tail_calls(llvm::Function& made);
   void keep_selects(llvm::Function& made);
+  bool stores_flag(const Instruction& instruction);
   void read_zeros();
   void expand_copies();
   bool bail_at(Instruction* read);

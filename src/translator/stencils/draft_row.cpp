@@ -133,22 +133,25 @@ void Draft::forward_flags() {
   }
 }
 
+bool Draft::stores_flag(const Instruction& instruction) {
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+  if (!store || !store->getValueOperand()->getType()->isIntegerTy(8)) return false;
+  llvm::APInt offset(64, 0);
+  const Value* base =
+      store->getPointerOperand()->stripAndAccumulateConstantOffsets(module_.getDataLayout(), offset, true);
+  const u64 at = offset.getZExtValue() + u64(interpreter::kStateBias);
+  return base == state() && at - offsetof(Cpu, n) <= offsetof(Cpu, v) - offsetof(Cpu, n);
+}
+
 // Elements become vectors, but not the four flags: they are made one by one.
 void Draft::vectorize() {
-  std::vector<llvm::StoreInst*> bytes;
-  for (Instruction& instruction : llvm::instructions(*function_)) {
-    auto* const store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
-    if (!store || store->isVolatile() || !store->getValueOperand()->getType()->isIntegerTy(8)) continue;
-    llvm::APInt offset(64, 0);
-    const Value* base =
-        store->getPointerOperand()->stripAndAccumulateConstantOffsets(module_.getDataLayout(), offset, true);
-    const u64 at = offset.getZExtValue() + u64(interpreter::kStateBias);
-    if (base != state() || at - offsetof(Cpu, n) > offsetof(Cpu, v) - offsetof(Cpu, n)) continue;
-    store->setVolatile(true);
-    bytes.push_back(store);
-  }
+  const auto keep_apart = [&](bool apart) {
+    for (Instruction& instruction : llvm::instructions(*function_))
+      if (stores_flag(instruction)) llvm::cast<llvm::StoreInst>(instruction).setVolatile(apart);
+  };
+  keep_apart(true);
   Passes(target_).vectorize(*function_);
-  for (llvm::StoreInst* store : bytes) store->setVolatile(false);
+  keep_apart(false);
 }
 
 // The clock is the interpreter's. False if something has changed before it is read.
