@@ -177,7 +177,10 @@ Result<void> CpuBackend::run_jobs(std::span<const LaneJob> jobs, const JobLimits
       JobResult result = run_job(jobs[i], limits, timer, control);
       const std::lock_guard lock(one_at_a_time);
       if (result.stop.reason != StopReason::kCancelled) {
-        ++past_.jobs;
+        {
+          const std::lock_guard past_lock(past_mutex_);
+          ++past_.jobs;
+        }
         control.progress.jobs_done.fetch_add(1, std::memory_order_relaxed);
       }
       done(std::move(result));
