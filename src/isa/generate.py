@@ -472,7 +472,7 @@ def main():
         strangers = set(implemented) - {row.name for row in rows}
         if strangers:
             raise TableError(f"semantics without a row: {', '.join(sorted(strangers))}")
-        dimensions, hot = specialize.read(arguments.specialize, rows)
+        dimensions, hot, warm = specialize.read(arguments.specialize, rows)
     except TableError as error:
         sys.exit(f"generate.py: {error}")
     groups = list(dict.fromkeys(row.group for row in rows))
@@ -485,7 +485,7 @@ def main():
         "a64_decoder.h": decoder_header(Tree(rows), classes),
         "a64_implemented.h": implemented_header(rows, implemented),
         "a64_variants.h": specialize.variants_header(rows, dimensions),
-        "a64_hot_rows.h": specialize.hot_rows_header(hot),
+        "a64_hot_rows.h": specialize.hot_rows_header(hot, warm),
         "a64.json": json.dumps(table_json(rows, implemented, classes), indent=1) + "\n",
     }
     for name, text in outputs.items():

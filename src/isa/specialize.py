@@ -10,6 +10,7 @@ import re
 from routing import TableError
 
 DIMENSION = re.compile(r'^KVRM_(STENCIL_)?DIMENSION\(\s*(\w+),\s*"([^"]*)",\s*"([^"]*)",\s*"([^"]*)",\s*"([^"]*)"\)\s*$')
+WARM = re.compile(r"^KVRM_WARM\(\s*(\w+)\)\s*$")
 HOT = re.compile(r'^KVRM_HOT\(\s*(\w+),\s*"([^"]*)",\s*"([^"]*)"\)\s*$')
 
 
@@ -33,6 +34,10 @@ class Dimension:
         return "".join(part.capitalize() for part in self.name.split("_"))
 
 
+# Dimensions that a loop for one lane leaves out: with them a handler is a little shorter, and there are many more.
+NOT_COMPACT = {"width", "width_n", "cond"}
+
+
 class Hot:
     """A row that the GPU runs inline: digits is a list of (dimension, value or None for all values)."""
 
@@ -54,6 +59,10 @@ class Hot:
             re.sub(r"\bvalue\b", str(v), d.promise) for (d, _), v in zip(self.digits, handler, strict=True) if v is not None
         )
 
+    def compact(self):
+        """The same row for the loop of one lane."""
+        return Hot(self.row, [digit for digit in self.digits if digit[0].name not in NOT_COMPACT], "")
+
     def choice(self):
         """The number of the handler for `op`, counted from the row's first one."""
         terms, scale = [], 1
@@ -73,7 +82,7 @@ def cases(digit):
 def read(path, rows):
     """The dimensions and the hot rows of the file."""
     rows = {row.name: row for row in rows}
-    dimensions, hot = {}, {}
+    dimensions, hot, warm = {}, {}, {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if not line.strip() or line.startswith("//"):
             continue
@@ -84,20 +93,26 @@ def read(path, rows):
                     raise TableError(f"dimension {dimension.name} is there twice")
                 dimensions[dimension.name] = dimension
             elif match := HOT.match(line):
-                if match[1] in hot:
+                if match[1] in hot or match[1] in warm:
                     raise TableError(f"{match[1]} is there twice")
                 if match[1] not in rows:
                     raise TableError(f"{match[1]} is not a row")
                 row = rows[match[1]]
                 hot[row.name] = Hot(row, [read_digit(text, dimensions, row) for text in match[2].split()], match[3])
+            elif match := WARM.match(line):
+                if match[1] in hot or match[1] in warm:
+                    raise TableError(f"{match[1]} is there twice")
+                if match[1] not in rows:
+                    raise TableError(f"{match[1]} is not a row")
+                warm[match[1]] = Hot(rows[match[1]], [], "")
             else:
-                raise TableError(f"neither a dimension nor a hot row: {line.strip()[:60]}")
+                raise TableError(f"neither a dimension nor a hot or warm row: {line.strip()[:60]}")
         except TableError as error:
             raise TableError(f"{path}:{number}: {error}") from error
     for row, dimension in itertools.product(rows.values(), dimensions.values()):
         if dimension.splits(row):
             check_fields(dimension, row)
-    return list(dimensions.values()), list(hot.values())
+    return list(dimensions.values()), list(hot.values()), list(warm.values())
 
 
 def read_digit(text, dimensions, row):
@@ -150,20 +165,34 @@ def macro(comment, name, lines):
     return f"// {comment}\n#define {name}(X) \\\n" + "".join(f"  {line} \\\n" for line in lines) + "\n"
 
 
-def hot_rows_header(hot):
-    handlers = {True: [], False: []}  # by whether the row branches
+def handlers_of(hot):
+    """The lines of all handlers, by whether the row branches."""
+    handlers = {True: [], False: []}
     for h in hot:
         handlers[h.row.flow != "next"] += [
             f"X({h.row.name}, {h.suffix(handler)}, {{ {h.promise(handler)} }})" for handler in h.handlers
         ]
-    first = [f"X({h.row.name}, {h.suffix(h.handlers[0])}, {h.choice()})" for h in hot]
+    return handlers
+
+
+def first_of(hot):
+    return [f"X({h.row.name}, {h.suffix(h.handlers[0])}, {h.choice()})" for h in hot]
+
+
+def hot_rows_header(hot, warm):
+    handlers, compact = handlers_of(hot), [*(h.compact() for h in hot), *warm]
+    lone = handlers_of(compact)
     frequent = [f"X({h.row.name}{name})" for h in hot for name in h.frequent]
     return "".join(
         [
             HEADER,
             macro("Handlers of branches: row, suffix, promise.", "KVRM_HOT_BRANCHES", handlers[True]),
             macro("The other handlers.", "KVRM_HOT_OTHERS", handlers[False]),
-            macro("Rows: name, suffix of the first handler, which one from there `op` needs.", "KVRM_HOT_ROWS", first),
+            macro("Rows: name, suffix of the first handler, which one from there `op` needs.", "KVRM_HOT_ROWS", first_of(hot)),
             macro("Handlers that end with a jump of their own.", "KVRM_FREQUENT_HANDLERS", frequent),
+            macro("Handlers of branches in the loop of one lane.", "KVRM_LONE_BRANCHES", lone[True]),
+            macro("The other handlers there.", "KVRM_LONE_OTHERS", lone[False]),
+            macro("Hot rows as in KVRM_HOT_ROWS, for that loop.", "KVRM_LONE_HOT_ROWS", first_of(compact[: len(hot)])),
+            macro("Rows that only that loop runs inline.", "KVRM_WARM_ROWS", [f"X({h.row.name})" for h in warm]),
         ]
     )

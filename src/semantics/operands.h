@@ -34,8 +34,16 @@ KVRM_INLINE u64 bitmask_immediate(u8 n, u8 imms, u8 immr) {
   const u32 rotation = immr & (size - 1);
   const u64 ones = low_ones(run);
   const u64 element = rotation ? (ones >> rotation | ones << (size - rotation)) & low_ones(size) : ones;
+#if defined(__NVPTX__)
+  // A division takes a hundred instructions there.
+  u64 repeated = element;
+#pragma clang loop unroll(full)
+  for (u32 width = 2; width < 64; width *= 2) repeated |= size <= width ? repeated << width : 0;
+  return repeated;
+#else
   // Dividing all ones by the element's ones gives 1 at the bottom of each repetition.
   return element * (~u64{0} / low_ones(size));
+#endif
 }
 
 }  // namespace kvrm::semantics

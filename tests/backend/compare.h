@@ -110,6 +110,7 @@ inline void compare(const SimulatedDevice::Plan& plan, SimulatedDevice::Run run,
     run.budget = 1 + below(random, std::min(most_budget, kMost));
     total += run.budget;
     run.seed = random();
+    run.crowded = random() % 2 != 0;
     // Every other launch is cut into slices, which must not show.
     run.pauses = launch % 2 == 1 ? 1 + launch % 16 : 0;
     device.run(run);

@@ -1,6 +1,7 @@
 // The kernel's code on simulated warps against the CPU's interpreter, lane by lane.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <optional>
 #include <set>
 
@@ -393,6 +394,64 @@ TEST(Kernel, TranslatedAccessesFarApartAreExact) {
   }
 }
 #endif
+
+// What the loop for a crowd runs inline, beside branches.
+constexpr isa::Row kInlineRows[] = {
+#define KVRM_INLINE_ROW(row, first, choice) isa::Row::row,
+#define KVRM_INLINE_WARM_ROW(row) isa::Row::row,
+    KVRM_LONE_HOT_ROWS(KVRM_INLINE_ROW) KVRM_WARM_ROWS(KVRM_INLINE_WARM_ROW)
+#undef KVRM_INLINE_ROW
+#undef KVRM_INLINE_WARM_ROW
+};
+
+// A random word of the row that accesses the data at x20, if any, with x21 as an index, and writes x0 to x9.
+u32 random_inline_word(Random& random, isa::Row row) {
+  const isa::RowFacts& facts = isa::facts(row);
+  const auto with = [&](u32 word, u32 at, u32 bits, u32 value) {
+    const u32 field = ((1u << bits) - 1) << at;
+    return facts.mask & field ? word : (word & ~field) | value << at;
+  };
+  for (;;) {
+    u32 word = facts.bits | (u32(random()) & ~facts.mask);
+    if (row == isa::Row::MRS) word = std::array{0xd53bd040u, 0xd53b4400u, 0xd53b4420u, 0xd53be040u}[below(random, 4)];
+    if (row == isa::Row::SYS) return 0xd50b7434;  // dc zva, x20
+    word = with(word, 0, 5, u32(below(random, 10)));
+    if (facts.routing == isa::Class::kLoadStore) {
+      const bool is_literal = facts.group == isa::Group::kLoadLiteral;
+      word = is_literal ? with(word, 5, 19, u32(below(random, 30))) : with(word, 5, 5, RandomProgram::kData);
+      if (facts.group == isa::Group::kLoadStorePair) word = with(word, 10, 5, 10 + u32(below(random, 4)));
+      if (facts.group == isa::Group::kLoadStoreRegisterOffset) word = with(word, 16, 5, 21);
+    }
+    if (isa::decode(word) == row) return word;
+  }
+}
+
+TEST(Kernel, RowsOfACrowdDoWhatTheyDoOnTheCpu) {
+  for (u64 seed = 1; seed <= 60; ++seed) {
+    const Build build = [=](u32 lane) {
+      Random random(seed * 100 + lane);
+      Words words;
+      for (u32 i = 0; i < 60; ++i) {
+        const isa::Row row = kInlineRows[below(random, std::size(kInlineRows))];
+        if (isa::facts(row).flow == isa::Flow::kNext) words.push_back(random_inline_word(random, row));
+      }
+      words.push_back(hlt(0));
+      Machine machine;
+      const auto image = image_of(words);
+      EXPECT_TRUE(machine.space->map_image(kProgram, image->padded_size(), memory::kRead | memory::kExecute, image, 0));
+      EXPECT_TRUE(machine.space->map(kDataAt, 16 * kPageSize, memory::kRead | memory::kWrite));
+      for (u32 i = 0; i < 16; ++i) machine.cpu.x[i] = random() >> below(random, 64);
+      for (U128& q : machine.cpu.q) q = {random(), random()};
+      machine.cpu.x[RandomProgram::kData] =
+          kDataAt + kPageSize + below(random, 2) * (kPageSize - 64) + below(random, 16);
+      machine.cpu.x[RandomProgram::kData] &= below(random, 2) != 0 ? ~u64{15} : ~u64{0};
+      machine.cpu.x[21] = below(random, 64);
+      machine.cpu.pc = kProgram;
+      return machine;
+    };
+    compare({.groups = 16}, {}, build, seed % 3 == 0 ? 20 : 100000, seed);
+  }
+}
 
 // A network routes the words, once or whenever they run: the lanes end as the table's do on the CPU.
 TEST(Kernel, NeuralDispatchMatchesTheTable) {

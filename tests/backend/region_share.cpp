@@ -1,8 +1,8 @@
 // How much of a program lanes run in regions as a GPU would have them, and why they leave: on simulated warps, with
 // everything but the back end as it is there.
 //
-//   region_share PROGRAM [--warp-shift N] [--watch N] [--rounds N] [--run N] [--slice N] [--count] [--input TEXT]
-//       [-- ARGS...]
+//   region_share PROGRAM [--warp-shift N] [--watch N] [--rounds N] [--run N] [--slice N] [--count] [--crowd]
+//       [--input TEXT] [-- ARGS...]
 //   region_share PROGRAM --inputs FILE     as many warps as the file has lines, each with a line for its input
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct Arguments {
   std::string program, input, inputs, ptx;
   std::vector<std::string> args;
   u32 shift = 0, rounds = 8, watched_slice = 61, slice = 65536;
-  bool verbose = false, counts = false;
+  bool verbose = false, counts = false, crowded = false;
   u64 watch = 500'000, run = 20'000'000;
 };
 
@@ -106,6 +106,7 @@ int work(const Arguments& a) {
 
   LaneProcesses processes;
   SimulatedDevice::Run run;
+  run.crowded = a.crowded;
   run.serve = [&](const cuda::Call& call, Cpu& cpu, memory::GuestMemory& memory) {
     return processes.serve(call.request.job, call, cpu, memory, [&](u32) { return options; });
   };
@@ -174,6 +175,7 @@ int main(int argc, char** argv) {
   app.add_option("--run", a.run, "instructions that are counted")->capture_default_str();
   app.add_option("--watched-slice", a.watched_slice, "instructions of a time slice while the kernel samples");
   app.add_flag("--samples", a.verbose, "show where lanes were found");
+  app.add_flag("--crowd", a.crowded, "with the interpreter's loop for many warps");
   app.add_flag("--count", a.counts, "count what the regions' code does");
   app.add_option("--slice", a.slice, "instructions of a time slice")->capture_default_str();
   app.add_option("--ptx", a.ptx, "write what a GPU would be given to this file");

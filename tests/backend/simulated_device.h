@@ -191,6 +191,7 @@ class SimulatedDevice {
     u64 budget = ~u64{0};
     u32 slice = 8192;
     bool reconverge = true;
+    bool crowded = false;
     bool raw_calls = false;
     std::vector<kernel::Order> orders = {};  // empty: the jobs, one after the other
     cuda::Service::Handler serve = {};
@@ -205,6 +206,7 @@ class SimulatedDevice {
     describe();
     launch_.budget = run.budget;
     launch_.slice = run.slice;
+    launch_.crowded = run.crowded;
     launch_.reconverge = run.reconverge;
     launch_.raw_calls = run.raw_calls;
     launch_.orders = run.orders.empty() ? nullptr : run.orders.data();

@@ -58,10 +58,12 @@ PARTS = 'KVRM_DIMENSION(part, "", "upper lower", "op.Rm < 16", "KVRM_ASSUME((op.
 
 # what the message must contain -> specialize.inc
 MUST_FAIL_TO_SPECIALIZE = {
-    "neither a dimension nor a hot row": "KVRM_HOT(A)\n",
+    "neither a dimension nor a hot or warm row": "KVRM_HOT(A)\n",
     "dimension size is there twice": SIZE + SIZE,
     "A is there twice": 2 * 'KVRM_HOT(A, "", "")\n',
+    "specialize.inc:2: A is there twice": 'KVRM_WARM(A)\nKVRM_HOT(A, "", "")\n',
     "B is not a row": 'KVRM_HOT(B, "", "")\n',
+    "specialize.inc:1: B is not a row": "KVRM_WARM(B)\n",
     "A: unknown dimension size": 'KVRM_HOT(A, "size", "")\n',
     "A: size has no value q": SIZE + 'KVRM_HOT(A, "size:q", "")\n',
     "A has no handler _q": SIZE + 'KVRM_HOT(A, "size", "b q")\n',
@@ -111,15 +113,32 @@ class Generator(unittest.TestCase):
             (path / "table.inc").write_text(GOOD)
             (path / "specialize.inc").write_text(SIZE + PARTS + 'KVRM_HOT(A, "size part:lower", "b d_lower")\n')
             rows = generate.read_table(path / "table.inc")
-            dimensions, hot = generate.specialize.read(path / "specialize.inc", rows)
+            dimensions, hot, warm = generate.specialize.read(path / "specialize.inc", rows)
         self.assertIn("Dimensions<BySize> kDimensions<A>", generate.specialize.variants_header(rows, dimensions))
-        text = generate.specialize.hot_rows_header(hot)
+        text = generate.specialize.hot_rows_header(hot, warm)
+        text = text[: text.index("KVRM_LONE_BRANCHES")]
         suffixes = generate.re.findall(r"X\(A, (\w+), \{", text)
         self.assertEqual(suffixes, ["_b", "_h", "_s", "_d", "_b_lower", "_h_lower", "_s_lower", "_d_lower"])
         self.assertIn("X(A, _d, { op.size = 3; })", text)
         self.assertIn("X(A, _h_lower, { op.size = 1; KVRM_ASSUME((op.Rm < 16) == (1 == 1)); })", text)
         self.assertIn("X(A, _b, 1u * (op.size) + 4u * ((op.Rm < 16) == 1))", text)
         self.assertIn("X(A_d_lower)", text)
+
+    def test_handlers_of_a_lone_lane(self):
+        """No handlers by width or condition."""
+        specialize = generate.specialize
+        size = specialize.Dimension(None, "size", "", "b h s d", "op.size", "op.size = value;")
+        width = specialize.Dimension(None, "width", "", "w x", "op.sf", "op.sf = value;")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            (path / "table.inc").write_text(GOOD)
+            row = generate.read_table(path / "table.inc")[0]
+        hot, warm = specialize.Hot(row, [(width, None), (size, None)], ""), specialize.Hot(row, [], "")
+        text = specialize.hot_rows_header([hot], [warm])
+        lone = text[text.index("KVRM_LONE_BRANCHES") :]
+        self.assertEqual(generate.re.findall(r"X\(A, (\w*), \{", lone), ["_b", "_h", "_s", "_d", ""])
+        self.assertIn("X(A, _b, 1u * (op.size))", lone)
+        self.assertIn("KVRM_WARM_ROWS(X) \\\n  X(A) \\", lone)
 
     def test_semantics_without_a_row(self):
         with tempfile.TemporaryDirectory() as folder:

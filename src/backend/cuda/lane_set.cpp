@@ -222,6 +222,7 @@ kernel::Launch LaneSet::describe() const {
   launch.areas = reinterpret_cast<memory::Area*>(areas_.address());
   launch.lane_count = padded_lanes_;
   launch.group_shift = group_shift_;
+  launch.crowded = is_crowded();
   launch.area_capacity = area_capacity_;
   launch.page_limit = static_cast<u32>(std::min<u64>(plan_.memory_limit / kPageSize, ~u32{0}));
   launch.job_count = job_count_;

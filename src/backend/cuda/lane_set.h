@@ -91,6 +91,12 @@ class LaneSet {
   // between launches.
   Result<bool> default_fp_mode() const;
   bool alone() const { return group_shift_ == 0; }
+  // Many warps on every multiprocessor run code of their own, so what they run has to fit into its caches. Lanes that
+  // share warps run the same code at about the same time.
+  bool is_crowded() const {
+    constexpr u32 kWarps = 2;  // on a multiprocessor
+    return alone() && groups_ > kWarps * static_cast<u32>(gpu_->context->properties().multiprocessors);
+  }
   bool shares_memory() const { return plan_.shares_memory; }
 
   // Of a job, or of a lane after a launch with orders.

@@ -25,6 +25,7 @@ inline void prepare_lane(const Launch& launch, u32 number) {
   lane.process.deadline = kNoDeadline;
   lane.steps = lane.since_round_robin = 0;
   lane.word[0].handler = interpreter::kHandleUndecoded;
+  lane.word[0].lone = interpreter::kLoneUndecoded;
 }
 
 // One lane's part in the run of its group. All lanes of the group call the same functions together.

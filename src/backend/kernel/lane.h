@@ -158,6 +158,7 @@ struct Launch {
   memory::Area* areas;  // area_capacity of them for each lane
   u32 lane_count;
   u32 group_shift;
+  u32 crowded;  // 1: many warps on every multiprocessor; lanes that are alone run the small loop (lone_loop.h)
   u32 area_capacity;  // of a lane
   u32 page_limit;  // private pages a lane may have
   u32 slice;  // instructions between two polls of the host

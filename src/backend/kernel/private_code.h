@@ -11,7 +11,8 @@ namespace kvrm::backend::kernel {
 
 inline interpreter::WordEntry decode_word(const Launch& launch, u32 word, u64 pc) {
   if (launch.dispatch_every)
-    return {word, interpreter::kHandleUndecoded, interpreter::kMaxBlockLength, 0};  // decoded each time it runs
+    return {word, interpreter::kHandleUndecoded, interpreter::kLoneUndecoded, interpreter::kMaxBlockLength,
+            0};  // decoded each time it runs
   return interpreter::make_word_entry(word, launch.router.row(word, pc));
 }
 
@@ -93,7 +94,8 @@ class PrivateCode {
   }
 
   static void forget_word(const interpreter::CodeWindow& window, u32 index) {
-    interpreter::store_entry(window.entries + index, {0, interpreter::kHandleUndecoded, 1, 0});
+    interpreter::store_entry(window.entries + index,
+                             {0, interpreter::kHandleUndecoded, interpreter::kLoneUndecoded, 1, 0});
   }
   KVRM_COLD static void drop_written(const interpreter::CodeWindow& window) {
     memory::WatchedLine& line = *window.watched;
@@ -106,7 +108,7 @@ class PrivateCode {
   }
   // An entry has changed: renews its block length and those of the words that run into it. Blocks end with the line.
   static void renew_block_lengths(interpreter::WordEntry* entries, u32 index) {
-    const auto falls_through = [&](u32 i) { return entries[i].handler >= interpreter::kFirstSequentialHandler; };
+    const auto falls_through = [&](u32 i) { return interpreter::falls_through(entries[i]); };
     const bool continues = falls_through(index) && index + 1 < memory::kCodeLineWords;
     u32 length = continues ? entries[index + 1].block_length + 1u : 1u;
     entries[index].block_length = static_cast<u16>(length);

@@ -43,6 +43,7 @@ inline void copy_plain_word(const Launch& launch, u64 index) {
 inline void install_region(const Launch& launch, u32 number) {
   interpreter::WordEntry& entry = launch.decoded[launch.regions[number].entry];
   entry.handler = interpreter::kHandleRegion;
+  entry.lone = interpreter::kLoneRegion;
   entry.operands = number;
 }
 

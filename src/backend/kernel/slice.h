@@ -7,6 +7,7 @@
 
 #include "backend/kernel/shared_code.h"
 #include "backend/kernel/slice_controller.h"
+#include "interpreter/freestanding/lone_loop.h"
 
 namespace kvrm::backend::kernel {
 
@@ -176,8 +177,11 @@ class SliceRunner {
   KVRM_INLINE SliceExit run_words(const Together& together, const Quota& quota, const Choice& choice,
                                   interpreter::WordEntry* code, u32 index) {
     const u32 most = launch_.samples ? until_sample(together, quota.instructions, choice) : quota.instructions;
-    interpreter::LoopEnd end = interpreter::run_lane_loop<Together>(home_, window_.start, window_.words, code, index,
-                                                                    most, choice.from, choice.until, choice.lanes);
+    interpreter::LoopEnd end =
+        Together::kAlone && launch_.crowded
+            ? interpreter::run_lone_lane(home_, window_.start, window_.words, code, index, most)
+            : interpreter::run_lane_loop<Together>(home_, window_.start, window_.words, code, index, most, choice.from,
+                                                   choice.until, choice.lanes);
     interpreted_ += end.retired;
     // The loop came to a region, which is next. The fallback would run the word that the region replaces.
     if (end.trap == Trap::kFallback && is_region_entry(code + (cpu_.pc - window_.start) / 4)) end.trap = Trap::kNone;

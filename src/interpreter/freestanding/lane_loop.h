@@ -23,12 +23,12 @@ inline constexpr bool kAsksMemory = isa::facts(Op::kRow).routing == isa::Class::
 KVRM_INLINE WordEntry load_entry(const WordEntry* at) {
   u32 word, how, low, high;
   asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(word), "=r"(how), "=r"(low), "=r"(high) : "l"(at));
-  return {word, static_cast<u16>(how), static_cast<u16>(how >> 16), u64{high} << 32 | low};
+  return {word, static_cast<u8>(how), static_cast<u8>(how >> 8), static_cast<u16>(how >> 16), u64{high} << 32 | low};
 }
 KVRM_INLINE void store_entry(WordEntry* at, const WordEntry& entry) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
                :
-               : "l"(at), "r"(entry.word), "r"(u32{entry.block_length} << 16 | entry.handler),
+               : "l"(at), "r"(entry.word), "r"(u32{entry.block_length} << 16 | u32{entry.lone} << 8 | entry.handler),
                  "r"(static_cast<u32>(entry.operands)), "r"(static_cast<u32>(entry.operands >> 32))
                : "memory");
 }
@@ -219,9 +219,9 @@ KVRM_INLINE Trap run_one(Cpu& cpu, memory::LaneMemory& memory, const CodeWindow&
   const u64 pc = cpu.pc;
   const WordEntry entry = load_entry(window.entries + (pc - window.start) / 4);
   if (entry.handler == kHandleUndefined) return Trap::kUndefined;
-  const isa::Row row = entry.handler == kHandleCold        ? static_cast<isa::Row>(entry.operands)
-                       : entry.handler == kHandleUndecoded ? window.router->row(entry.word, pc)
-                                                           : isa::decode(entry.word);
+  const isa::Row row = entry.handler == kHandleUndecoded ? window.router->row(entry.word, pc)
+                       : entry.lone == kLoneCold         ? static_cast<isa::Row>(entry.operands)
+                                                         : inline_row(entry);
   const Trap trap = run_cold(cpu, memory, row, entry.word);
   if (trap == Trap::kNone && isa::facts(row).flow == isa::Flow::kNext) cpu.pc = pc + 4;
   return trap;
