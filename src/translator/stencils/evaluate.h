@@ -51,7 +51,7 @@ inline bool to_field(const Step* steps, u32 count, Field& field) {
       field.shift = constant;
     } else if (step.operation == Operation::kAdd && last == Operation::kShiftRight) {
       field.added = constant;
-    } else if (step.operation == Operation::kAnd && last != Operation::kAnd && field.factor == 1) {
+    } else if (step.operation == Operation::kAnd && last != Operation::kAnd && last != Operation::kMultiply) {
       field.mask = constant;
     } else if (step.operation == Operation::kMultiply && last == Operation::kAnd) {
       field.factor = constant;
