@@ -128,7 +128,7 @@ enum Control : u32 {
   kPause = 2,   // all lanes leave the kernel and resume in the next launch
 };
 
-inline constexpr u32 kPrivateEntries = memory::kCodeLineWords + 2;  // of a code line: the loop prefetches two more
+inline constexpr u32 kPrivateEntries = memory::kCodeLineWords + 3;  // of a code line: the loops prefetch
 
 // A copy of the host's control word in device memory, which spares most lanes the way to the host.
 struct ControlCache {

@@ -11,7 +11,7 @@ namespace kvrm::interpreter {
 struct CodeWindow {
   u64 start;
   u32 words;
-  WordEntry* entries;  // two more than `words` are readable
+  WordEntry* entries;  // two more than `words` are readable, three where words may fall through to the end
   const dispatch::Router* router = nullptr;  // for words that are not decoded
   memory::WatchedLine* watched = nullptr;  // of private code, whose words are decoded when they first run
 };
