@@ -10,9 +10,9 @@
 namespace kvrm::backend::kernel {
 
 inline interpreter::WordEntry decode_word(const Launch& launch, u32 word, u64 pc) {
+  // Decoded each time it runs.
   if (launch.dispatch_every)
-    return {word, interpreter::kHandleUndecoded, interpreter::kLoneUndecoded, interpreter::kMaxBlockLength,
-            0};  // decoded each time it runs
+    return {word, interpreter::kHandleUndecoded, interpreter::kLoneUndecoded, interpreter::kMaxBlockLength, 0};
   return interpreter::make_word_entry(word, launch.router.row(word, pc));
 }
 

@@ -28,7 +28,7 @@ struct LoneMemory {
   KVRM_INLINE Trap refusal() const { return asked.misfit != 0 ? Trap::kDiverged : Trap::kTlbMiss; }
 };
 
-// The same at any address of a page, word by word. kFallback: not in one page.
+// The same at any address of a page, up to 8 bytes at a time. kFallback: not in one page.
 struct AcrossWords {
   ProbeL1<true> asked;
 
@@ -36,9 +36,9 @@ struct AcrossWords {
   KVRM_INLINE Trap load(Cpu& cpu, u64 at, T& value) {
     const Trap trap = find(cpu, at, sizeof(T), Access::kRead);
     if (trap != Trap::kNone) return trap;
-    u64 words[(sizeof(T) + 7) / 8];
+    u64 words[kParts<T>];
 #pragma GCC unroll 8
-    for (u32 i = 0; i < sizeof(words) / 8; ++i) words[i] = get(byte(at + i * 8), sizeof(T) < 8 ? sizeof(T) : 8);
+    for (u32 i = 0; i < kParts<T>; ++i) words[i] = detail::get_across(page(at), offset(at) + i * 8, kPart<T>);
     __builtin_memcpy(&value, words, sizeof(T));
     return Trap::kNone;
   }
@@ -46,33 +46,29 @@ struct AcrossWords {
   KVRM_INLINE Trap store(Cpu& cpu, u64 at, const T& value) {
     const Trap trap = find(cpu, at, sizeof(T), Access::kWrite);
     if (trap != Trap::kNone) return trap;
-    u64 words[(sizeof(T) + 7) / 8] = {};
+    u64 words[kParts<T>] = {};
     __builtin_memcpy(words, &value, sizeof(T));
 #pragma GCC unroll 8
-    for (u32 i = 0; i < sizeof(words) / 8; ++i) {
-      for (u32 j = 0; j < (sizeof(T) < 8 ? sizeof(T) : 8); ++j)
-        store_global(reinterpret_cast<u8*>(byte(at + i * 8) + j), static_cast<u8>(words[i] >> j * 8));
-    }
+    for (u32 i = 0; i < kParts<T>; ++i) detail::put_across(page(at), offset(at) + i * 8, words[i], kPart<T>);
     return Trap::kNone;
   }
   KVRM_INLINE void fence() const {}
 
  private:
+  template <class T>
+  static constexpr u32 kPart = sizeof(T) < 8 ? sizeof(T) : 8;
+  template <class T>
+  static constexpr u32 kParts = sizeof(T) / kPart<T>;
+
   KVRM_INLINE Trap find(Cpu& cpu, u64 at, u32 size, Access how) {
     u8 any = 0;
     (void)(how == Access::kRead ? asked.load(cpu, at, any) : asked.store(cpu, at, any));
     if (((at ^ (at + size - 1)) & kPageMask) != 0) return Trap::kFallback;
     return asked.wrong != 0 ? Trap::kTlbMiss : Trap::kNone;
   }
-  KVRM_INLINE u64 byte(u64 at) const { return asked.known.page + (at & kUntagged); }
-  // Up to 8 bytes.
-  static KVRM_INLINE u64 get(u64 byte, u32 size) {
-    const auto word = [](u64 at) { return load_global<u64>(reinterpret_cast<const u8*>(at)); };
-    const u32 shift = static_cast<u32>(byte & 7) * 8;
-    u64 value = word(byte & ~u64{7}) >> shift;
-    if (shift + size * 8 > 64) value |= word((byte & ~u64{7}) + 8) << (64 - shift);
-    return value;
-  }
+  // The L1 TLB of a lane that is alone has pages less their addresses.
+  KVRM_INLINE u64 page(u64 at) const { return asked.known.page + (at & kTagMask); }
+  static KVRM_INLINE u64 offset(u64 at) { return at & (kPageSize - 1); }
 };
 
 }  // namespace kvrm::memory
