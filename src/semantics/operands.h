@@ -25,6 +25,23 @@ KVRM_INLINE u64 extend(u64 value, u8 option, u32 left) {
   return extended << left;
 }
 
+// An element of so many bits, 2 to 64, again and again over 64 bits. Dividing all ones by the element's ones gives 1 at
+// the bottom of each repetition. A division takes a hundred instructions on a GPU: there shifts do it.
+constexpr u64 repeated_by_product(u64 element, u32 size) { return element * (~u64{0} / low_ones(size)); }
+constexpr u64 repeated_by_shifts(u64 element, u32 size) {
+#pragma GCC unroll 8
+  for (u32 width = 2; width < 64; width *= 2) element |= size <= width ? element << width : 0;
+  return element;
+}
+constexpr bool repeat_alike(u32 size) {
+  for (u64 bit = 0; bit < size; ++bit) {
+    if (repeated_by_product(u64{1} << bit, size) != repeated_by_shifts(u64{1} << bit, size)) return false;
+  }
+  return true;
+}
+static_assert(repeat_alike(2) && repeat_alike(4) && repeat_alike(8) && repeat_alike(16) && repeat_alike(32) &&
+              repeat_alike(64));
+
 // The immediate of the logical group: a run of imms + 1 ones, rotated right by immr, repeated over the register.
 // The decoder has refused the reserved forms.
 KVRM_INLINE u64 bitmask_immediate(u8 n, u8 imms, u8 immr) {
@@ -35,14 +52,9 @@ KVRM_INLINE u64 bitmask_immediate(u8 n, u8 imms, u8 immr) {
   const u64 ones = low_ones(run);
   const u64 element = rotation ? (ones >> rotation | ones << (size - rotation)) & low_ones(size) : ones;
 #if defined(__NVPTX__)
-  // A division takes a hundred instructions there.
-  u64 repeated = element;
-#pragma clang loop unroll(full)
-  for (u32 width = 2; width < 64; width *= 2) repeated |= size <= width ? repeated << width : 0;
-  return repeated;
+  return repeated_by_shifts(element, size);
 #else
-  // Dividing all ones by the element's ones gives 1 at the bottom of each repetition.
-  return element * (~u64{0} / low_ones(size));
+  return repeated_by_product(element, size);
 #endif
 }
 

@@ -36,6 +36,7 @@ struct AcrossWords {
   KVRM_INLINE Trap load(Cpu& cpu, u64 at, T& value) {
     const Trap trap = find(cpu, at, sizeof(T), Access::kRead);
     if (trap != Trap::kNone) return trap;
+    static_assert(sizeof(T) % kPart<T> == 0);
     u64 words[kParts<T>];
 #pragma GCC unroll 8
     for (u32 i = 0; i < kParts<T>; ++i) words[i] = detail::get_across(page(at), offset(at) + i * 8, kPart<T>);
