@@ -103,7 +103,7 @@ void add_machine_options(CommandSpec command, MachineArguments& arguments) {
   command.flag("--perf-map", arguments.perf_map,
                "Write /tmp/perf-PID.map, so that perf(1) can name translated code (CPU device)");
   command.flag("--no-windows", arguments.no_windows,
-               "Check each access of translated code in a table of pages instead of by the host's MMU (CPU device)");
+               "Give guests no window of host or device memory: translated code looks up the page of each access");
   command.flag("--verbose", arguments.verbose,
                "Name unknown system calls on stderr, say what the kernel confines kvrm to, and why the code cache "
                "is off");

@@ -61,8 +61,9 @@ struct Options {
   // off for the machine (cache.h), but not for a GPU kernel that is already loaded.
   bool code_cache = true;
   bool perf_map = false;  // CPU device: write /tmp/perf-PID.map, which names translated code to perf(1)
-  // CPU device: a guest's memory may be one reservation of host addresses, which makes translated code faster. This
-  // installs a handler for SIGSEGV that serves these reservations and passes every other signal on.
+  // A guest's memory may be one reservation of host addresses, which makes translated code faster. This installs a
+  // handler for SIGSEGV that serves these reservations and passes every other signal on. On a GPU, lanes that have a
+  // warp each may have a piece of device memory each.
   bool windows = true;
   // For a process that ends with std::_Exit: destroying a machine does not wait for running compilers.
   bool abandon_compilers = false;

@@ -71,6 +71,7 @@ CudaBackend::CudaBackend(backend::cuda::GpuPointer gpu, backend::cuda::DeviceRou
       job_regions_(regions_ ? std::make_unique<GpuRegions>(regions_->settings()) : nullptr),
       cache_(regions_ && regions_->has_cache(), options.notice),
       engine_(options.engine),
+      windows_(regions_ && options.windows),
       memory_limit_(options.memory_limit),
       descriptors_(descriptors_of(options)),
       shares_memory_(options.shared_memory),
@@ -94,6 +95,7 @@ LaneSet::Plan CudaBackend::plan(u32 lanes, u32 most_areas) const {
           .most_areas = most_areas,
           .lanes_per_warp = lanes_per_warp_,
           .shares_memory = shares_memory_,
+          .windows = windows_,
           .router = router_.router(),
           .dispatch_every = dispatch_.every()};
 }

@@ -92,6 +92,7 @@ class CudaBackend final : public Backend {
   const std::unique_ptr<GpuRegions> regions_, job_regions_;  // of the two sets; null: the interpreter only
   CacheGuard cache_;
   const Engine engine_;
+  const bool windows_;  // lanes that are alone have one
   const u64 memory_limit_;
   const u64 descriptors_;  // of all guests together
   const bool shares_memory_;  // one memory for all lanes

@@ -33,7 +33,7 @@ Result<void> wrap(const DeviceError& error) { return error ? Result<void>(Error{
 class CudaDevice final : public translator::GpuDevice {
  public:
   CudaDevice(GpuPointer gpu, LaneSet& set)
-      : gpu_(std::move(gpu)), set_(set), kind_{.alone = set.alone(), .shares_memory = set.shares_memory()} {}
+      : gpu_(std::move(gpu)), set_(set), kind_{set.alone(), set.shares_memory(), set.window_shift()} {}
   translator::LaneKind kind() const override { return kind_; }
   DeviceError samples(std::vector<u32>& samples) override { return unwrap(set_.samples(), samples); }
   DeviceError default_fp_mode(bool& holds) override { return unwrap(set_.default_fp_mode(), holds); }

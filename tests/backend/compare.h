@@ -11,6 +11,7 @@
 #include "machine/stops.h"
 #include "operations.h"
 #include "simulated_device.h"
+#include "translator/gpu/lane_kind.h"
 
 namespace kvrm::backend::test {
 
@@ -51,8 +52,8 @@ inline bool has_fault_address(Trap trap) {
 }
 
 // Makes regions for some code.
-using MakeRegions =
-    std::function<std::vector<SimulatedRegion>(Random& random, const cuda::StartSet::SharedCode& code, bool alone)>;
+using MakeRegions = std::function<std::vector<SimulatedRegion>(Random& random, const cuda::StartSet::SharedCode& code,
+                                                               translator::LaneKind kind)>;
 
 // What the host does for a raw machine at an SVC, whose number is in fault_address; then the machine continues.
 using Host = std::function<void(Cpu& cpu, memory::GuestMemory& memory)>;
@@ -93,8 +94,8 @@ inline void compare(const SimulatedDevice::Plan& plan, SimulatedDevice::Run run,
 
   Random random(seed);
   if (regions) {
-    for (const auto& code : starts.shared_code())
-      device.install_regions(code, regions(random, code, plan.group_shift == 0));
+    const translator::LaneKind kind{.alone = plan.group_shift == 0, .window_shift = plan.window_shift()};
+    for (const auto& code : starts.shared_code()) device.install_regions(code, regions(random, code, kind));
   }
   if (host) {
     run.raw_calls = true;

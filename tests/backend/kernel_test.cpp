@@ -31,7 +31,7 @@ std::set<u64> random_entries(Random& random, std::span<const u32> words, u32 cou
 }
 
 // Of random size at random words.
-std::vector<SimulatedRegion> stand_ins(Random& random, const cuda::StartSet::SharedCode& code, bool) {
+std::vector<SimulatedRegion> stand_ins(Random& random, const cuda::StartSet::SharedCode& code, translator::LaneKind) {
   std::vector<SimulatedRegion> regions;
   for (const u64 entry : random_entries(random, code.words, 100)) {
     const auto part = code.words.subspan(entry, std::min<u64>(1 + below(random, 12), code.words.size() - entry));
@@ -78,8 +78,10 @@ void run_random_programs(Lanes kind, u32 group_shift, u32 groups, u64 first, u64
   for (u64 seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const SimulatedDevice::Plan plan{
+    SimulatedDevice::Plan plan{
         .group_shift = group_shift, .groups = groups, .frames = 64 * groups, .tables = 8 * groups};
+    // None, one with pages that want the same place, and one without.
+    plan.most_window_shift = std::array{0u, 17u, 26u}[seed % 3];
     SimulatedDevice::Run run;
     run.kind = kind;
     run.slice = below(random, 2) == 0 ? 1 + u32(below(random, 40)) : 8192;
@@ -108,13 +110,14 @@ TEST(Kernel, RegionsOnFourLanes) { run_with_regions(stand_ins, 2, 2, 14000, 40);
 TEST(Kernel, RegionsOnAWholeWarp) { run_with_regions(stand_ins, 5, 1, 42000, 4); }
 
 #ifdef KVRM_LANE_BITCODE
-std::vector<SimulatedRegion> translated(Random& random, const cuda::StartSet::SharedCode& code, bool alone) {
+std::vector<SimulatedRegion> translated(Random& random, const cuda::StartSet::SharedCode& code,
+                                        translator::LaneKind kind) {
   const auto limits = [&] {
     return translator::PlanLimits{
         .blocks = 1 + u32(below(random, 12)), .words = 1 + u32(below(random, 40)), .once = below(random, 2) == 0};
   };
   const std::set<u64> entries = random_entries(random, code.words, 12);
-  return translate(code, {.alone = alone}, entries, limits, below(random, 2) == 0);
+  return translate(code, kind, entries, limits, below(random, 2) == 0);
 }
 TEST(Kernel, TranslatedRegionsOnOneLane) { run_with_regions(translated, 0, 3, 51000, 12); }
 TEST(Kernel, TranslatedRegionsOnFourLanes) { run_with_regions(translated, 2, 2, 54000, 8); }
@@ -143,8 +146,8 @@ TEST(Kernel, TranslatedLoopMatchesInterpreter) {
     machine.cpu.pc = kProgram;
     return machine;
   };
-  const MakeRegions regions = [](Random&, const cuda::StartSet::SharedCode& code, bool alone) {
-    return translate(code, {.alone = alone}, {0, 3}, [] { return translator::PlanLimits{}; }, false);
+  const MakeRegions regions = [](Random&, const cuda::StartSet::SharedCode& code, translator::LaneKind kind) {
+    return translate(code, kind, {0, 3}, [] { return translator::PlanLimits{}; }, false);
   };
   for (const u32 shift : {0u, 2u, 5u}) {
     for (const u64 budget : {300u, 3000u, 100000u}) {
@@ -211,9 +214,9 @@ TEST(Kernel, TranslatedAccessesAcrossWordsAreExact) {
   constexpr u32 kLarge = 1000;
   for (const u32 shift : {0u, 2u, 5u}) {
     for (const bool remembers : {true, false}) {
-      const MakeRegions regions = [&](Random&, const cuda::StartSet::SharedCode& code, bool alone) {
+      const MakeRegions regions = [&](Random&, const cuda::StartSet::SharedCode& code, translator::LaneKind kind) {
         return translate(
-            code, {.alone = alone}, {0, 9, 10, 11, 12, 13, 14, 15}, [] { return translator::PlanLimits{}; }, false,
+            code, kind, {0, 9, 10, 11, 12, 13, 14, 15}, [] { return translator::PlanLimits{}; }, false,
             remembers ? kLarge : 0, !remembers);
       };
       retired_in_regions = 0;
@@ -281,10 +284,10 @@ TEST(Kernel, TranslatedAccessesToUnusualAddressesAreExact) {
       machine.cpu.pc = kProgram + lane / addresses.size() * loop * 4;
       return machine;
     };
-    const MakeRegions regions = [&](Random&, const cuda::StartSet::SharedCode& code, bool alone) {
+    const MakeRegions regions = [&](Random&, const cuda::StartSet::SharedCode& code, translator::LaneKind kind) {
       std::set<u64> entries;
       for (u64 i = 0; i < accesses.size(); ++i) entries.insert(i * loop);
-      return translate(code, {.alone = alone}, entries, [] { return translator::PlanLimits{.words = 300}; }, false);
+      return translate(code, kind, entries, [] { return translator::PlanLimits{.words = 300}; }, false);
     };
     for (const u32 shift : {0u, 1u, 3u}) {
       retired_in_regions = 0;
@@ -303,15 +306,16 @@ Words large_loop(Words body) {
   body.insert(body.end(), {0xb5000004 | ((0u - back) & 0x7ffffu) << 5 /* cbnz x4 */, hlt(0)});
   return body;
 }
-std::vector<SimulatedRegion> large_region(Random&, const cuda::StartSet::SharedCode& code, bool alone) {
-  return translate(code, {.alone = alone}, {0}, [] { return translator::PlanLimits{.words = 300}; }, false);
+std::vector<SimulatedRegion> large_region(Random&, const cuda::StartSet::SharedCode& code, translator::LaneKind kind) {
+  return translate(code, kind, {0}, [] { return translator::PlanLimits{.words = 300}; }, false);
 }
 
 // Many accesses at fixed offsets from two addresses, in a region that is large enough for one TLB lookup for all of
 // them: in one page and in two, at unaligned addresses, up to pages that cannot be written or
 // are not there. What has been done when it goes wrong must be exact.
-TEST(Kernel, TranslatedAccessRangesAreExact) {
-  constexpr u64 kReadOnly = kDataAt + 3 * kPageSize, kBytes = 4 * kPageSize, kTag = u64{0x5a} << 56;
+void check_ranges(u64 data, u32 window_shift) {
+  constexpr u64 kBytes = 4 * kPageSize, kTag = u64{0x5a} << 56;
+  const u64 read_only = data + 3 * kPageSize;
   const Words words = {
       0xa93d04a0,  // stp x0, x1, [x5, #-48]
       0xa93e0ca2,  // stp x2, x3, [x5, #-32]
@@ -335,33 +339,39 @@ TEST(Kernel, TranslatedAccessRangesAreExact) {
   };
   const auto image = image_of(large_loop(words));
   constexpr u64 kSteps[] = {8, 16, 24, 4, 1, 64, u64{0} - 16};
-  constexpr u64 kBegins[] = {
-      kDataAt + kPageSize - 64, kDataAt + 2 * kPageSize - 200, kReadOnly - 48, kReadOnly + 8, kDataAt + 80,
-      kDataAt + kBytes - 200};
+  const u64 begins[] = {data + kPageSize - 64, data + 2 * kPageSize - 200, read_only - 48, read_only + 8, data + 80,
+                        data + kBytes - 200};
   const Build build = [&](u32 lane) {
     Machine machine;
     EXPECT_TRUE(machine.space->map_image(kProgram, image->padded_size(), memory::kRead | memory::kExecute, image, 0));
-    EXPECT_TRUE(machine.space->map(kDataAt, kBytes, memory::kRead | memory::kWrite));
+    EXPECT_TRUE(machine.space->map(data, kBytes, memory::kRead | memory::kWrite));
     for (u64 at = 0; at < kBytes; at += 8) {
       const u64 value = (at + 1) * 0x9e3779b97f4a7c15;
-      EXPECT_TRUE(machine.space->poke(kDataAt + at, &value, sizeof value));
+      EXPECT_TRUE(machine.space->poke(data + at, &value, sizeof value));
     }
-    EXPECT_TRUE(machine.space->protect(kReadOnly, kPageSize, memory::kRead));
+    EXPECT_TRUE(machine.space->protect(read_only, kPageSize, memory::kRead));
     const u64 tag = lane % 2 == 1 ? kTag : 0;
     machine.cpu.x[0] = lane;
     machine.cpu.x[4] = 60;
-    machine.cpu.x[5] = kBegins[lane % std::size(kBegins)] | tag;
-    machine.cpu.x[6] = (kBegins[(lane + 1) % std::size(kBegins)] + (lane % 4 == 3 ? 2 : 8) * lane) | tag;
-    machine.cpu.x[20] = kSteps[lane / std::size(kBegins) % std::size(kSteps)];
+    machine.cpu.x[5] = begins[lane % std::size(begins)] | tag;
+    machine.cpu.x[6] = (begins[(lane + 1) % std::size(begins)] + (lane % 4 == 3 ? 2 : 8) * lane) | tag;
+    machine.cpu.x[20] = kSteps[lane / std::size(begins) % std::size(kSteps)];
     machine.cpu.x[21] = machine.cpu.x[20];
     machine.cpu.pc = kProgram;
     return machine;
   };
   for (const u64 budget : {3000u, 100000u}) {
     retired_in_regions = 0;
-    compare({.groups = u32(std::size(kBegins) * std::size(kSteps))}, {}, build, budget, 7 + budget, large_region);
+    compare({.groups = u32(std::size(begins) * std::size(kSteps)), .most_window_shift = window_shift}, {}, build,
+            budget, 7 + budget, large_region);
     EXPECT_GT(retired_in_regions, 10000u) << budget;
   }
+}
+TEST(Kernel, TranslatedAccessRangesAreExact) { check_ranges(kDataAt, 0); }
+// The window ends behind each of the pages.
+TEST(Kernel, TranslatedAccessRangesInAWindowAreExact) {
+  constexpr u32 kShift = 17;
+  for (const u32 before : {1u, 2u, 3u}) check_ranges((kDataAt + (u64{1} << kShift)) - before * kPageSize, kShift);
 }
 
 // Two accesses whose offsets from one register are so large that their sums are not: the first, at the end of what is

@@ -212,7 +212,7 @@ TEST(PrivateCode, WritesBySharedCodeAreSeen) {
       b_ne(-7),           //     b.ne 0b
       hlt(0),
   });
-  const MakeRegions regions = [](Random&, const cuda::StartSet::SharedCode& code, bool) {
+  const MakeRegions regions = [](Random&, const cuda::StartSet::SharedCode& code, translator::LaneKind) {
     const auto part = code.words.subspan(2, 3);
     return std::vector<SimulatedRegion>{{code.start + 8, {part.begin(), part.end()}}};
   };

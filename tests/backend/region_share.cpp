@@ -28,6 +28,11 @@ struct Arguments {
   u64 watch = 500'000, run = 20'000'000;
 };
 
+constexpr u32 kWindowShift = 26;
+translator::LaneKind kind_of(const Arguments& a) {
+  return {.alone = a.shift == 0, .window_shift = a.shift == 0 ? kWindowShift : 0};
+}
+
 void print(const SimulatedDevice& device, u64 retired) {
   u64 calls = 0;
   std::printf("%-18s %12s %10s %8s  left with\n", "entry", "retired", "calls", "a call");
@@ -93,8 +98,12 @@ int work(const Arguments& a) {
   if (!program) return std::fprintf(stderr, "%s\n", program.error().message.c_str()), 1;
 
   const u32 groups = u32(inputs.size());
-  SimulatedDevice device(
-      {.group_shift = a.shift, .groups = groups, .frames = 16384, .tables = 1024 * groups, .area_capacity = 256});
+  SimulatedDevice device({.group_shift = a.shift,
+                          .groups = groups,
+                          .frames = 16384,
+                          .tables = 1024 * groups,
+                          .area_capacity = 256,
+                          .most_window_shift = kWindowShift});
   cuda::StartSet starts;
   const u32 start = starts.add((*program)->contents);
   std::vector<SimulatedDevice::Job> jobs;
@@ -137,7 +146,7 @@ int work(const Arguments& a) {
     for (const translator::GpuRegionEntry& entry : choice.entries()) {
       const auto& [plan, name] = choice.regions()[entry.region];
       if (!made.contains(name)) {
-        made[name] = compiler.compile(plan, {.alone = a.shift == 0});
+        made[name] = compiler.compile(plan, kind_of(a));
         std::printf("round %u: %s, %zu blocks, %u words, %zu entry points%s\n", round, name.c_str(), plan.blocks.size(),
                     plan.words, plan.entry_points.size(), plan.default_fp_mode ? ", default FP mode" : "");
       }
@@ -149,7 +158,7 @@ int work(const Arguments& a) {
     std::string error;
     const auto gpu = translator::GpuCompiler::create(error);
     if (!gpu) return std::fprintf(stderr, "%s\n", error.c_str()), 1;
-    std::ofstream(a.ptx) << gpu->compile(choice.regions(), {.alone = a.shift == 0}).ptx;
+    std::ofstream(a.ptx) << gpu->compile(choice.regions(), kind_of(a)).ptx;
   }
   counts = {};
   print(device, go(a.run, a.slice));

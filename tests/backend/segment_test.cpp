@@ -70,9 +70,9 @@ Machine machine_of(const Loop& loop, const std::shared_ptr<const memory::Image>&
   return machine;
 }
 
-std::vector<SimulatedRegion> loop_region(Random&, const cuda::StartSet::SharedCode& code, bool alone) {
+std::vector<SimulatedRegion> loop_region(Random&, const cuda::StartSet::SharedCode& code, translator::LaneKind kind) {
   constexpr u32 kNone = 0;  // regions remember pages
-  return translate(code, {.alone = alone}, {0}, [] { return translator::PlanLimits{}; }, false, kNone);
+  return translate(code, kind, {0}, [] { return translator::PlanLimits{}; }, false, kNone);
 }
 
 // With launches and time slices that end everywhere in an iteration, and without.
@@ -80,11 +80,12 @@ void check(const Loop& loop, u64 seed) {
   const auto image = image_of(loop.words());
   const Build build = [&](u32 lane) { return machine_of(loop, image, lane); };
   const u32 round = static_cast<u32>(loop.body.size()) + 2;
-  const SimulatedDevice::Plan plan{
+  SimulatedDevice::Plan plan{
       .groups = kPointers * kWrongs, .frames = 32 * kPointers * kWrongs, .tables = 8 * kPointers * kWrongs};
   for (const u64 budget : {u64{round}, u64{8} * round, u64{12} * round, u64{100000}}) {
     for (const u32 slice : {8192u, round - 1, round, 3 * round + 1, 300u}) {
       SCOPED_TRACE("budget " + std::to_string(budget) + ", slice " + std::to_string(slice));
+      plan.most_window_shift = plan.most_window_shift == 0 ? 22 : 0;
       SimulatedDevice::Run run;
       run.slice = slice;
       retired_in_regions = 0;
@@ -194,7 +195,8 @@ TEST(KernelSegments, StoresToPrivateCodeTakeEffect) {
   };
   for (const u64 budget : {u64{50}, u64{100000}}) {
     retired_in_regions = 0;
-    compare({.groups = 10, .frames = 320, .tables = 80}, {}, build, budget, budget, loop_region);
+    compare({.groups = 10, .frames = 320, .tables = 80, .most_window_shift = 22}, {}, build, budget, budget,
+            loop_region);
     EXPECT_GT(retired_in_regions, 100u);
   }
 }

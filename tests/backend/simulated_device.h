@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -54,6 +55,7 @@ class SimulatedWorld {
     u32 group_shift = 0, groups = 1;
     u32 frames = 64, tables = 64, directory_slots = 64;
     bool shares_memory = false, locks = false;
+    u32 window_shift = 0;
   };
   explicit SimulatedWorld(const Plan& plan)
       : frames_(u64{plan.frames} * (memory::kPageSize << plan.group_shift)),
@@ -65,6 +67,13 @@ class SimulatedWorld {
         locks_(plan.locks ? memory::kSharedLocks : 0) {
     // What was never used may hold anything.
     std::memset(frames_.as(), 0xa5, frames_.size());
+    if (plan.window_shift != 0) {
+      // Large, and only touched where pages are.
+      windows_.reset(std::calloc(((u64{plan.groups} + 1) << plan.window_shift) + memory::kWindowGuard, 1));
+      window_pages_.resize(plan.groups * memory::LaneWindow::words(plan.window_shift));
+      const u64 first = memory::first_window(reinterpret_cast<u64>(windows_.get()), plan.window_shift);
+      world_.windows = {plan.window_shift, reinterpret_cast<u8*>(first), window_pages_.data()};
+    }
     world_.frames = {frames_.as(), memory::kPageSize << plan.group_shift, plan.frames, 0, 0, frame_links_.data(), 0};
     world_.tables = {
         tables_.as(), memory::group_table_bytes(plan.group_shift), plan.tables, 0, 0, table_links_.data(), 0};
@@ -76,10 +85,17 @@ class SimulatedWorld {
   }
   memory::LaneWorld& world() { return world_; }
   u64* directories() { return directories_.data(); }
-  u32 frames_in_use() const { return world_.frames.in_use; }
+  // Of the pool and of the windows.
+  u32 frames_in_use() const {
+    u32 used = world_.frames.in_use;
+    for (const u32 pages : window_pages_) used += static_cast<u32>(__builtin_popcount(pages));
+    return used;
+  }
 
  private:
   Pages frames_, tables_, zeros_;
+  std::unique_ptr<void, decltype(&std::free)> windows_{nullptr, &std::free};
+  std::vector<u32> window_pages_;
   std::vector<u32> frame_links_, table_links_;
   std::vector<u64> directories_;
   std::vector<u32> locks_;
@@ -99,11 +115,14 @@ class SimulatedDevice {
     dispatch::Router router = {};
     bool dispatch_every = false;
     u32 private_lines = 4;
+    // Of lanes that are alone and share no memory; 0: they have no windows. By default pages compete for places.
+    u32 most_window_shift = 17;
+    u32 window_shift() const { return group_shift == 0 && !shares_memory ? most_window_shift : 0; }
   };
   explicit SimulatedDevice(const Plan& plan)
       : plan_(plan),
         world_({plan.group_shift, plan.groups, plan.frames, plan.tables, plan.directory_slots, plan.shares_memory,
-                plan.locks}),
+                plan.locks, plan.window_shift()}),
         mailbox_(plan.slots),
         ring_(plan.ring_bytes, kernel::kMostInRecord),
         lanes_(lane_count()),

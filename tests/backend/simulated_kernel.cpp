@@ -38,7 +38,9 @@ interpreter::RegionEnd run_simulated(const SimulatedRegion& region, memory::Resi
                               .in_place = lane.pages.alone,
                               .shares_memory = 0,
                               .forgets = lane.pages.alone && region.words.size() % 2 == 0,  // all ways are tried
-                              .gives_up = lane.pages.alone && region.words.size() % 4 == 0};
+                              .gives_up = lane.pages.alone && region.words.size() % 4 == 0,
+                              .window = 0,
+                              .window_mask = 0};
   translator::LinkedLaneMemory memory{&links};
   if (cpu.pc != region.entry_pc) __builtin_trap();
   u32 left = budget;
@@ -60,7 +62,7 @@ interpreter::RegionEnd run_simulated(const SimulatedRegion& region, memory::Resi
 // A lane's resident memory, which later lanes find as the last one left it.
 struct Resident {
   memory::ResidentLane lane;
-  memory::LaneTlbEntry alone[memory::kAloneL1Slots + 1];
+  u8 alone[memory::kAloneL1Bytes];
   U128 vectors[32];
 };
 

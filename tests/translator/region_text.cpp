@@ -51,7 +51,9 @@ int main(int count, char** arguments) {
     }
     if (what == "ptx-time") return 0;
     const translator::GpuRegion region{plan, "region"};
-    std::fputs(compiler->compile({&region, 1}, {.alone = what == "ptx-alone"}).ptx.c_str(), stdout);
+    std::fputs(compiler->compile({&region, 1}, {.alone = what == "ptx-alone", .window_shift = uses_window ? 24u : 0u})
+                   .ptx.c_str(),
+               stdout);
     return 0;
   }
   const auto compiler = translator::HostCompiler::create(error, what == "x86" ? "x86-64-v3" : "");

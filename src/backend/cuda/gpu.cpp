@@ -11,10 +11,7 @@ namespace kvrm::backend::cuda {
 
 // As in the kernel, which keeps the vector registers apart (KVRM_VECTORS_ELSEWHERE).
 unsigned resident_bytes() { return static_cast<unsigned>(sizeof(BasicCpu<U128*>) + sizeof(memory::LaneTlb)); }
-unsigned single_bytes() {
-  return resident_bytes() + memory::kAloneL1Gap +
-         static_cast<unsigned>(memory::kAloneL1Slots * sizeof(memory::LaneTlbEntry));
-}
+unsigned single_bytes() { return resident_bytes() + memory::kAloneL1Bytes; }
 
 Result<GpuPointer> Gpu::open(int ordinal, const ProgressCallback& progress, const CubinCache& cache) {
   auto driver = Driver::instance();

@@ -29,6 +29,7 @@ class LaneSet {
     u32 most_areas = 0;    // of a lane's initial memory map
     u32 lanes_per_warp = 0;  // at least
     bool shares_memory = false;     // the lanes share one memory, which comes with load()
+    bool windows = false;           // lanes that are alone have a window, if there is room
     dispatch::Router router = {};  // with addresses of the device
     bool dispatch_every = false;
   };
@@ -98,6 +99,8 @@ class LaneSet {
     return alone() && groups_ > kWarps * static_cast<u32>(gpu_->context->properties().multiprocessors);
   }
   bool shares_memory() const { return plan_.shares_memory; }
+  // Of each lane's window; 0: they have none.
+  u32 window_shift() const { return window_shift_; }
 
   // Of a job, or of a lane after a launch with orders.
   const kernel::JobEnd& end(u32 number) const { return ends_[number]; }
@@ -126,6 +129,8 @@ class LaneSet {
     u64 frames, frame_bytes, tables, table_bytes;
   };
   void plan_groups();
+  void plan_windows(u64 free_bytes);
+  u64 window_bytes() const { return window_shift_ == 0 ? 0 : u64{groups_} << window_shift_; }
   Pools plan_pools(u64 free_bytes);
   void plan_caches();
   Result<void> allocate();
@@ -174,11 +179,11 @@ class LaneSet {
   Plan plan_;
   unsigned most_blocks_ = 0;  // that the buffers of running lanes have room for
   u32 group_shift_ = 0, padded_lanes_ = 0, groups_ = 0, area_capacity_ = 0, directory_slots_ = 0, l2_slots_ = 0,
-      private_lines_ = 0;
+      window_shift_ = 0, private_lines_ = 0;
   Stream stream_, copies_;
   // On the device: what lasts, and what comes with load().
-  DeviceBuffer lanes_, world_, frames_, frame_links_, tables_, table_links_, directories_, areas_, l2_tlb_, watched_,
-      private_words_, zeros_, counters_, locks_, orders_, launch_;
+  DeviceBuffer lanes_, world_, windows_, window_pages_, frames_, frame_links_, tables_, table_links_, directories_,
+      areas_, l2_tlb_, watched_, private_words_, zeros_, counters_, locks_, orders_, launch_;
   DeviceBuffer images_, decoded_, plain_, pages_, starts_, start_areas_, start_pages_, names_, jobs_, inputs_,
       job_ends_, regions_, samples_, snapshots_;
   u64 image_bytes_ = 0;

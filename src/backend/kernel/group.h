@@ -21,7 +21,8 @@ inline void prepare_lane(const Launch& launch, u32 number) {
       launch.page_limit,
       0,
       0,
-      {}};
+      {},
+      launch.world->windows.of(number)};
   lane.process.deadline = kNoDeadline;
   lane.steps = lane.since_round_robin = 0;
   lane.word[0].handler = interpreter::kHandleUndecoded;

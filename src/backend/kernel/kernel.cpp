@@ -10,9 +10,7 @@ namespace {
 static_assert(sizeof(memory::ResidentLane) / 8 % 2 == 1);
 // A lane that is alone in its warp has the shared memory of the warp.
 static_assert((sizeof(memory::ResidentLane) + memory::kAloneL1Gap) % 16 == 0);
-static_assert(sizeof(memory::ResidentLane) + memory::kAloneL1Gap +
-                  memory::kAloneL1Slots * sizeof(memory::LaneTlbEntry) <=
-              32 * sizeof(memory::ResidentLane));
+static_assert(sizeof(memory::ResidentLane) + memory::kAloneL1Bytes <= 32 * sizeof(memory::ResidentLane));
 
 // Lanes of a warp that run together: all of them, so that the mask is a constant and a vote one instruction, or some.
 template <bool kWhole>

@@ -11,6 +11,7 @@
 #include "base/warp.h"
 #include "memory/freestanding/areas.h"
 #include "memory/freestanding/lane_watch.h"
+#include "memory/freestanding/lane_window.h"
 #include "memory/freestanding/page.h"
 #include "memory/freestanding/paged.h"
 #include "memory/freestanding/policy.h"
@@ -36,7 +37,8 @@ inline constexpr u64 kEntryShared = u64{1} << 60;  // bytes that several lanes s
 inline constexpr u64 kEntryCounted = u64{1} << 61;  // still shared bytes, but one of the lane's private pages already
 inline constexpr u64 kEntryWatched = u64{1} << 62;  // may have watched words (lane_watch.h): all writes are noted
 inline constexpr u64 kEntryPresent = u64{1} << 63;
-inline constexpr u64 kEntryAddress = (u64{1} << 56) - 1;
+inline constexpr u64 kEntryCopied = u64{1} << 55;  // a copy in the lane's window, of bytes that are not the lane's own
+inline constexpr u64 kEntryAddress = (u64{1} << 55) - 1;
 inline constexpr u64 kEntryPermissions = kEntryRead | kEntryWrite | kEntryExecute;
 inline constexpr u32 kEntryPermissionShift = 56;
 
@@ -51,6 +53,7 @@ struct LaneWorld {
   u32 shared_code_written;  // a write reached shared code that no lane can write: it is not what was decoded
   u32* shared_locks;  // where the device cannot exchange 16 bytes at once (memory/freestanding/shared_bytes.h);
                       // otherwise null
+  LaneWindows windows;  // of lanes that are alone in their groups
 };
 
 // One word, since lanes join and leave while others do: below the frame's index + 1, or 0 if there is none; above a bit
@@ -82,13 +85,16 @@ struct LaneSpace {
   u32 private_pages;  // and has
   u32 changes;  // counts changes of the map and of watched words, for those that cache something about them
   LaneWatch watch;
+  LaneWindow window = {};
 };
 
 // Where a page is. Tags are page addresses with bits for what the page is not for; the three below them are 0, as in
 // the address of a word. Shared pages are for neither of the first two: code that accesses them atomically checks the
 // others. A lane has pages of one kind only, and a private page that cannot be read is in no TLB.
 inline constexpr u64 kNoRead = 8, kNoWrite = 16, kNoSharedRead = 32, kNoSharedWrite = 64;
-inline constexpr u64 kAnyForbidden = kNoRead | kNoWrite | kNoSharedRead | kNoSharedWrite;
+// Not for code that takes every page to be at its place in the window.
+inline constexpr u64 kNotInWindow = 128;
+inline constexpr u64 kAnyForbidden = kNoRead | kNoWrite | kNoSharedRead | kNoSharedWrite | kNotInWindow;
 KVRM_INLINE constexpr u64 forbidding(Access access, bool shares_memory) {
   if (shares_memory) return access == Access::kRead ? kNoSharedRead : kNoSharedWrite;
   return access == Access::kRead ? kNoRead : kNoWrite;
@@ -100,6 +106,8 @@ struct LaneTlbEntry {
 inline constexpr u32 kL1Slots = 8;
 inline constexpr u32 kAloneL1Slots = 512;  // of a lane that has the room of a whole group for itself
 inline constexpr u32 kAloneL1Gap = 8;
+// With the address of the lane's window behind.
+inline constexpr u32 kAloneL1Bytes = kAloneL1Gap + kAloneL1Slots * 16 + 8;
 inline constexpr u64 kNoLanePage = ~u64{0};
 
 // A running lane's TLB: L1 has a few pages, in shared memory on a GPU; L2 has many more, in device memory. That one
@@ -118,6 +126,7 @@ struct LaneTlb {
   KVRM_INLINE LaneTlbEntry* alone_l1() {
     return reinterpret_cast<LaneTlbEntry*>(reinterpret_cast<u8*>(this + 1) + kAloneL1Gap);
   }
+  KVRM_INLINE u64& window() { return *reinterpret_cast<u64*>(alone_l1() + kAloneL1Slots); }
   // Neighboring pages, and the same page of neighboring areas, fall into different slots.
   template <bool kAlone>
   KVRM_INLINE LaneTlbEntry& l1_slot(u64 address) {
@@ -446,6 +455,7 @@ class LaneMemory {
     pages_->l2_mask = slots - 1;
     pages_->l2_shift = static_cast<u8>(l2_shift);
     pages_->alone = alone;
+    if (alone) pages_->window() = reinterpret_cast<u64>(space_->window.base);
     pages_->generation = kGenerations - 1;
     forget_pages();
   }
@@ -473,9 +483,15 @@ class LaneMemory {
   void for_each_page(GroupTable& table, Visit visit);
   template <class Visit>
   void for_each_entry(u64 address, u64 size, Visit visit);
-  bool make_private(u64& entry, GroupPage& page);
-  void join(GroupPage& page, u32 lanes);
+  bool make_private(u64 address, u64& entry, GroupPage& page);
+  void join(u64 address, GroupPage& page, u32 lanes);
   void drop(u64& entry, GroupPage& page);
+  // Frames of the window have the numbers after those of the pool.
+  u32 allocate_frame(u64 address);
+  void release_frame(u32 index);
+  u8* frame_at(u32 index) const;
+  void copy_to_window(u64 address, u64& entry);
+  bool moves_by_copying() const { return space_->world->group_shift != 0 || space_->window; }
   void drop_pages(u64 address, u64 size);
   bool copy_pages(u64 from, u64 size, u64 to);
   void note_private(u64 address);

@@ -1,34 +1,10 @@
 // The slow half of LaneMemory: page entries, private copies, and changes of the map.
 #pragma once
 
+#include "memory/freestanding/lane_frames.h"
 #include "memory/freestanding/lane_memory.h"
 
 namespace kvrm::memory {
-
-// The lanes here now that ask for the same thing, so that one of them does it for all. On the host a lane is alone.
-#if defined(__NVPTX__)
-class Peers {
- public:
-  KVRM_INLINE Peers(const void* thing, u32) : mask_(warp::match(warp::active_mask(), reinterpret_cast<u64>(thing))) {}
-  KVRM_INLINE bool first() const { return static_cast<u32>(__builtin_ctz(mask_)) == warp::lane(); }
-  KVRM_INLINE u32 lanes() const { return mask_; }
-  KVRM_INLINE void sync() const { warp::sync(mask_); }
-
- private:
-  u32 mask_;
-};
-#else
-class Peers {
- public:
-  Peers(const void*, u32 lane) : mask_(1u << lane) {}
-  bool first() const { return true; }
-  u32 lanes() const { return mask_; }
-  void sync() const {}
-
- private:
-  u32 mask_;
-};
-#endif
 
 // The lane's entry for a page, and what its group knows of the page.
 inline LaneMemory::Slot LaneMemory::find_slot(u64 page_number, bool make) {
@@ -149,81 +125,6 @@ void LaneMemory::for_each_entry(u64 address, u64 size, Visit visit) {
   }
 }
 
-// Makes lanes owners of the page's frame, which is allocated if there is none. Without memory nothing happens.
-inline void LaneMemory::join(GroupPage& page, u32 lanes) {
-  SlabPool& frames = space_->world->frames;
-  u32 fresh = SlabPool::kNone;
-  u64 seen = sync::load<sync::kRelaxed, sync::kDevice>(&page.state);
-  for (;;) {
-    if (static_cast<u32>(seen) == 0 && fresh == SlabPool::kNone) {
-      fresh = frames.allocate();
-      if (fresh == SlabPool::kNone) {
-        // Perhaps another lane had more luck.
-        seen = sync::load<sync::kRelaxed, sync::kDevice>(&page.state);
-        if (static_cast<u32>(seen) == 0) return;
-      }
-    }
-    const u64 wanted = (static_cast<u32>(seen) != 0 ? seen : u64{fresh} + 1) | u64{lanes} << 32;
-    const u64 found = sync::compare_exchange<sync::kRelaxed, sync::kDevice>(&page.state, seen, wanted);
-    if (found == seen) break;
-    seen = found;
-  }
-  if (fresh != SlabPool::kNone && static_cast<u32>(seen) != 0) frames.release(fresh);
-}
-
-// Several words at a time: one by one, each would be waited for.
-inline void copy_page(u64 from, u64 to, bool from_zeros) {
-  constexpr u32 kAtOnce = 16;
-  static_assert(kPageWords % kAtOnce == 0);
-  for (u64 at = 0; at < kPageSize; at += kAtOnce * 8) {
-    u64 words[kAtOnce];
-#pragma GCC unroll 16
-    for (u32 i = 0; i < kAtOnce; ++i) words[i] = from_zeros ? 0 : load_global<u64>(lane_byte(from, at + u64{i} * 8));
-#pragma GCC unroll 16
-    for (u32 i = 0; i < kAtOnce; ++i) store_global(lane_byte(to, at + u64{i} * 8), words[i]);
-  }
-}
-
-// A copy of its own for the lane. The group's lanes that ask for the same page together get it together.
-inline bool LaneMemory::make_private(u64& entry, GroupPage& page) {
-  LaneWorld& world = *space_->world;
-  const bool counted = entry & kEntryCounted;
-  if (!counted && space_->private_pages >= space_->page_limit) return false;
-  const Peers peers(&page, space_->lane);
-  if (peers.first()) join(page, peers.lanes());
-  peers.sync();
-  const u64 state = sync::load<sync::kRelaxed, sync::kDevice>(&page.state);
-  if (!(state >> 32 >> space_->lane & 1)) return false;
-  u8* const first = world.frames.at(static_cast<u32>(state) - 1) + space_->lane * u64{8};
-  const u64 copy = reinterpret_cast<u64>(first) | world.group_shift;
-  const u64 old = entry & kEntryAddress;
-  copy_page(old, copy, old == reinterpret_cast<u64>(world.zeros));
-  entry = copy | (entry & ~(kEntryAddress | kEntryCounted)) | kEntryPrivate;
-  space_->private_pages += !counted;
-  ++space_->changes;
-  return true;
-}
-
-// A caller that drops pages has a fence before: what this lane wrote comes before what the frame's next owner writes.
-inline void LaneMemory::drop(u64& entry, GroupPage& page) {
-  if (entry & (kEntryPrivate | kEntryCounted)) --space_->private_pages;
-  if (entry & kEntryPrivate) {
-    u64 seen = sync::load<sync::kRelaxed, sync::kDevice>(&page.state);
-    for (;;) {
-      const u64 others = seen & ~(u64{1} << (32 + space_->lane));
-      const u64 rest = others >> 32 != 0 ? others : 0;
-      const u64 found = sync::compare_exchange<sync::kRelaxed, sync::kDevice>(&page.state, seen, rest);
-      if (found == seen) {
-        // The last owner releases the frame.
-        if (rest == 0) space_->world->frames.release(static_cast<u32>(seen) - 1);
-        break;
-      }
-      seen = found;
-    }
-  }
-  entry = 0;
-}
-
 // The entry of a page that shows given bytes, or what its area says.
 inline u64 LaneMemory::shown_entry(const Area& area, u64 source) {
   return source | kEntryPresent | u64{area.protection & 7u} << kEntryPermissionShift |
@@ -260,8 +161,11 @@ LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   }
   if (!(entry & u64{static_cast<u32>(access)} << kEntryPermissionShift)) return {Trap::kPermission, 0, 0};
   if (access == Access::kWrite && !(entry & kEntryPrivate)) {
-    if (!make_private(*slot.entry, *slot.page)) return {Trap::kOutOfMemory, 0, 0};
+    if (!make_private(address, *slot.entry, *slot.page)) return {Trap::kOutOfMemory, 0, 0};
     note_private(address);
+    entry = *slot.entry;
+  } else if (access == Access::kRead && space_->window && !(entry & (kEntryPrivate | kEntryCopied))) {
+    copy_to_window(address, *slot.entry);
     entry = *slot.entry;
   }
   const u64 page = entry & kEntryAddress;
@@ -272,7 +176,8 @@ LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
 }
 
 inline void LaneMemory::fill_l2(u64 address, u64 not_for, u64 page) {
-  const u64 tag = (address & kTagMask) | not_for;
+  const bool in_window = space_->window && page == space_->window.place(address);
+  const u64 tag = (address & kTagMask) | not_for | (in_window ? 0 : kNotInWindow);
   if (pages_->alone) {
     pages_->fill_l1<true>(address, tag, page);
   } else {
@@ -440,7 +345,7 @@ bool LaneMemory::poke(u64 address, const void* from, u64 size) {
       const Slot slot = find_slot(at >> kPageShift, true);
       if (!slot.entry) return false;
       if (!(*slot.entry & kEntryPresent)) *slot.entry = entry;
-      if (!(*slot.entry & kEntryPrivate) && !make_private(*slot.entry, *slot.page)) return false;
+      if (!(*slot.entry & kEntryPrivate) && !make_private(at, *slot.entry, *slot.page)) return false;
       note_private(at);
       entry = *slot.entry;
     }
@@ -458,6 +363,7 @@ bool LaneMemory::show(u64 address, u64 source) {
   const Area* area = space_->areas.find(address);
   const Slot slot = area ? find_slot(address >> kPageShift, true) : Slot{nullptr, nullptr};
   if (!slot.entry) return false;
+  if (*slot.entry & kEntryCopied) space_->window.release(*slot.entry & kEntryAddress);
   *slot.entry = shown_entry(*area, source) | kEntryCounted;
   ++space_->private_pages;
   if (source != (untouched_entry(*area, address) & kEntryAddress)) note_private(address);
@@ -518,11 +424,11 @@ inline bool LaneMemory::copy_pages(u64 from, u64 size, u64 to) {
     const Slot target = whole ? find_slot((address - from + to) >> kPageShift, true) : Slot{nullptr, nullptr};
     if (!target.entry) {
       whole = false;
-    } else if (entry & kEntryPrivate && space_->world->group_shift != 0) {
+    } else if (entry & kEntryPrivate && moves_by_copying()) {
       const u32 counted = space_->private_pages;
       space_->private_pages = 0;
       *target.entry = entry & ~kEntryPrivate;
-      whole = make_private(*target.entry, *target.page);
+      whole = make_private(address - from + to, *target.entry, *target.page);
       if (!whole) *target.entry = 0;
       space_->private_pages = counted + whole;
     }
@@ -541,7 +447,7 @@ bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
   const u64 kept = from_size < to_size ? from_size : to_size;
   if (!copy_pages(from, kept, to)) return false;
   for_each_entry(from, from_size, [&](u64 address, u64& entry, GroupPage& page) {
-    const bool copied = entry & kEntryPrivate && space_->world->group_shift != 0;
+    const bool copied = entry & kEntryPrivate && moves_by_copying();
     if (address - from < kept && !copied) {
       const Slot target = find_slot((address - from + to) >> kPageShift, false);
       *target.entry = entry;
@@ -569,7 +475,8 @@ template <class Visit>
 void LaneMemory::for_each_private(Visit visit) {
   for_each_table([&](GroupTable& table) {
     for_each_page(table, [&](u64 address, u64& entry, GroupPage&) {
-      if (entry & (kEntryPrivate | kEntryCounted)) visit(address, entry & kEntryAddress, (entry & kEntryPrivate) != 0);
+      if (entry & (kEntryPrivate | kEntryCounted))
+        visit(address, entry & kEntryAddress, (entry & (kEntryPrivate | kEntryCopied)) != 0);
     });
   });
 }

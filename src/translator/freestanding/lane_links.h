@@ -15,6 +15,9 @@ struct LaneLinks {
   // have one memory. forgets: no last page is remembered, so every access reads the L1 TLB. gives_up: with that, an L1
   // miss, or an access that does not fit into words, leaves the region.
   u64 alone, in_place, shares_memory, forgets, gives_up;
+  // The lane's window, if regions may count on it (with `forgets`), and the bits of an address that are a place in it,
+  // a constant; 0: none.
+  u64 window, window_mask;
 };
 
 // In shared memory on a GPU, which the compiler cannot infer everywhere.
@@ -138,16 +141,32 @@ KVRM_INLINE memory::LaneTlbEntry l1_page(memory::LaneTlb* pages, u64 address) {
 #endif
 }
 
+// Where an access would be in the window. Words may always be loaded from there, whatever the address is.
+KVRM_INLINE u64 place_in_window(u64 address, u32 size, u64 window, u64 mask) {
+  return window | (address & mask & ~u64{size < 8 ? size - 1 : 7});
+}
+
 // The same for an access, in regions that forget: 0, or the bits in which the page differs or lacks a permission. A
-// call until the region is stitched: passes/l1_tlb.h finds accesses that can share a lookup by it.
+// call until the region is stitched: passes/l1_tlb.h finds accesses that can share a lookup by it. With a window
+// the page does not depend on what the L1 TLB says.
 struct L1Page {
   u64 page;
   u32 differs;
 };
 extern "C" inline __attribute__((noinline, pure)) L1Page kvrm_l1_page(SharedPages* shared, u64 address, u32 size,
-                                                                      u32 forbidden) {
+                                                                      u32 forbidden, u64 window, u64 mask) {
   const memory::LaneTlbEntry found = l1_page((memory::LaneTlb*)shared, address);
-  return {found.page, difference<false>(address, size, found.tag) | (static_cast<u32>(found.tag) & forbidden)};
+  const auto difference_at = [&](u64 at, u32 bytes, u64 tag) {
+    return difference<false>(at, bytes, tag) | (static_cast<u32>(tag) & forbidden);
+  };
+  if (mask == 0) return {found.page, difference_at(address, size, found.tag)};
+  const u64 page = place_in_window(address, size, window, mask) - address;
+  if (size <= 16) return {page, difference_at(address, size, found.tag)};
+  // The first page and the last one, which are neighbors in the window, too, but for its end.
+  const u64 last = address + size - 8;
+  const u32 wraps = (static_cast<u32>(address & mask) + size - 8) & ~static_cast<u32>(mask);
+  return {page, difference_at(address, 8, found.tag) |
+                    difference_at(last, 8, l1_page((memory::LaneTlb*)shared, last).tag) | wraps};
 }
 
 // The memory of a lane inside a region: the page of the last access, then the L1 TLB, then the L2 TLB. A miss, and most
@@ -266,8 +285,9 @@ struct LinkedLaneMemory {
   KVRM_INLINE bool is_at_hand(u64 address, u64& page) const {
     if (!fits_words(sizeof(T))) return false;
     if (links->forgets) {
-      const L1Page found =
-          kvrm_l1_page((SharedPages*)links->pages, address, sizeof(T), static_cast<u32>(forbidden<kAccess>()));
+      const u64 forbids = forbidden<kAccess>() | (links->window_mask == 0 ? 0 : memory::kNotInWindow);
+      const L1Page found = kvrm_l1_page((SharedPages*)links->pages, address, sizeof(T), static_cast<u32>(forbids),
+                                        links->window, links->window_mask);
       page = found.page;
       return found.differs == 0;
     }

@@ -99,6 +99,16 @@ void GpuFrame::fill_links(llvm::IRBuilder<>& builder, Value* links, u32 number) 
   set(offsetof(LaneLinks, in_place), builder.getInt64(inlines_lookups_));
   set(offsetof(LaneLinks, forgets), builder.getInt64(forgets_));
   set(offsetof(LaneLinks, gives_up), builder.getInt64(forgets_ && number != kL2Links));
+  const bool has_window = forgets_ && kind_.window_shift != 0;
+  if (!window_) window_ = has_window ? load_window(builder) : builder.getInt64(0);
+  set(offsetof(LaneLinks, window), window_);
+  set(offsetof(LaneLinks, window_mask), builder.getInt64(has_window ? (u64{1} << kind_.window_shift) - 1 : 0));
+}
+
+Value* GpuFrame::load_window(llvm::IRBuilder<>& builder) {
+  static_assert(sizeof(Resident) == offsetof(Resident, pages) + sizeof(memory::LaneTlb));
+  constexpr u64 kWindow = memory::kAloneL1Gap + memory::kAloneL1Slots * sizeof(memory::LaneTlbEntry);
+  return builder.CreateLoad(builder.getInt64Ty(), at(builder, sizeof(Resident) + kWindow));
 }
 
 // What lies before the vector registers has the same offset in both views.

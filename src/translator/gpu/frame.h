@@ -48,6 +48,7 @@ class GpuFrame final : public Frame {
   void require_default_fp_mode(llvm::IRBuilder<>& builder);
   void leave(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value* budget, llvm::Value* trap);
   llvm::Value* at(llvm::IRBuilder<>& builder, u64 offset);
+  llvm::Value* load_window(llvm::IRBuilder<>& builder);
 
   static constexpr unsigned kShared = 3;
 
@@ -57,6 +58,7 @@ class GpuFrame final : public Frame {
   std::array<u32, kBases> bases_;
   llvm::Function* function_ = nullptr;
   llvm::Value* resident_ = nullptr;  // the lane's ResidentLane
+  llvm::Value* window_ = nullptr;  // its address, or 0
 };
 
 }  // namespace kvrm::translator

@@ -77,7 +77,8 @@ GpuPolicy::~GpuPolicy() {
 
 std::string GpuPolicy::key_now() const {
   return settings_.key + " code " + program_.digest + " samples " + std::to_string(sample_count_) +
-         (device_->kind().alone ? " alone" : " together") + (device_->kind().shares_memory ? " shared" : "");
+         (device_->kind().alone ? " alone" : " together") + (device_->kind().shares_memory ? " shared" : "") +
+         " window " + std::to_string(device_->kind().window_shift);
 }
 
 DeviceError GpuPolicy::begin(std::unique_ptr<GpuDevice> device, GpuProgram program, const std::atomic<bool>* cancel) {

@@ -43,7 +43,8 @@ std::optional<L1Lookup> lookup_of(llvm::CallInst& call) {
   };
   if (std::ranges::any_of(lookup.page->users(), is_elsewhere)) return {};
   llvm::ConstantInt *size = nullptr, *forbidden = nullptr;
-  if (!match(call.getArgOperand(2), m_ConstantInt(size)) || !match(call.getArgOperand(3), m_ConstantInt(forbidden)))
+  if (!match(call.getArgOperand(2), m_ConstantInt(size)) || !match(call.getArgOperand(3), m_ConstantInt(forbidden)) ||
+      !llvm::isa<llvm::ConstantInt>(call.getArgOperand(5)))
     return {};
   lookup.size = static_cast<i64>(size->getZExtValue());
   lookup.forbidden = forbidden->getZExtValue();

@@ -27,6 +27,9 @@ struct L1Lookup {
   llvm::BasicBlock* block() const { return call->getParent(); }
   llvm::Value* pages() const { return call->getArgOperand(0); }
   llvm::Value* address() const { return call->getArgOperand(1); }
+  llvm::Value* window() const { return call->getArgOperand(4); }
+  // Of an address, for its place in the window; 0: the region uses none.
+  u64 window_mask() const { return llvm::cast<llvm::ConstantInt>(call->getArgOperand(5))->getZExtValue(); }
   i64 end() const { return at.offset + size; }
 };
 

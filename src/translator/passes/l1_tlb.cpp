@@ -79,6 +79,7 @@ class Sharing {
       : group_(group), leader_(group.members.front()), builder_(leader_.block()->getTerminator()) {}
 
   void run() {
+    if (leader_.window_mask() != 0) return run_in_window();
     BasicBlock* const block = leader_.block();
     llvm::Function& function = *block->getParent();
     BasicBlock* apart = BasicBlock::Create(function.getContext(), "apart", &function);
@@ -122,6 +123,26 @@ class Sharing {
     Value *page, *differs;
   };
 
+  // There the range lies in one piece. The new lookup takes the leader's place.
+  void run_in_window() {
+    BasicBlock* const block = leader_.block();
+    Value* from = address(group_.first);
+    const Asked all = ask(from, group_.end - group_.first);
+    auto* compare = llvm::cast<llvm::ICmpInst>(llvm::cast<llvm::BranchInst>(block->getTerminator())->getCondition());
+    compare->setOperand(0, all.differs);
+    compare->setOperand(1, llvm::ConstantInt::get(all.differs->getType(), 0));
+    compare->moveBefore(block->getTerminator());
+    builder_.SetInsertPoint(leader_.hit, leader_.hit->getFirstInsertionPt());
+    Value* here = builder_.CreateAdd(all.page, from);
+    for (const L1Lookup& member : group_.members) {
+      if (member.call != leader_.call) builder_.SetInsertPoint(member.hit, member.hit->getFirstInsertionPt());
+      Value* at = builder_.CreateAdd(here, builder_.getInt64(static_cast<u64>(member.at.offset - group_.first)));
+      Value* page = builder_.CreateSub(at, member.address());
+      replace(member, at, page);
+      llvm::RecursivelyDeleteTriviallyDeadInstructions(page);
+    }
+  }
+
   Value* address(i64 offset) {
     return builder_.CreateAdd(leader_.at.base, builder_.getInt64(static_cast<u64>(offset)));
   }
@@ -129,7 +150,8 @@ class Sharing {
   Asked ask(Value* from, i64 length) {
     Value* found = builder_.CreateCall(leader_.call->getCalledFunction(),
                                        {leader_.pages(), from, builder_.getInt32(static_cast<u32>(length)),
-                                        builder_.getInt32(static_cast<u32>(group_.forbidden))});
+                                        builder_.getInt32(static_cast<u32>(group_.forbidden)), leader_.window(),
+                                        builder_.getInt64(leader_.window_mask())});
     return {builder_.CreateExtractValue(found, L1Lookup::kPage),
             builder_.CreateExtractValue(found, L1Lookup::kDiffers)};
   }
@@ -156,9 +178,15 @@ class Sharing {
     }
     Value* at = builder_.CreateAdd(near, builder_.getInt64(static_cast<u64>(member.at.offset)));
     Value* page = builder_.CreateSub(near, member.at.base);
+    replace(member, at, page);
+  }
+
+  void replace(const L1Lookup& member, Value* at, Value* page) {
     for (llvm::User* user : llvm::make_early_inc_range(member.page->users())) {
       using namespace llvm::PatternMatch;
-      if (match(user, m_c_Add(m_Specific(member.page), m_Specific(member.address())))) user->replaceAllUsesWith(at);
+      if (!match(user, m_c_Add(m_Specific(member.page), m_Specific(member.address())))) continue;
+      user->replaceAllUsesWith(at);
+      llvm::cast<Instruction>(user)->eraseFromParent();
     }
     member.page->replaceAllUsesWith(page);
     member.differs->replaceAllUsesWith(llvm::ConstantInt::get(member.differs->getType(), 0));

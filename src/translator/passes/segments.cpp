@@ -1,8 +1,9 @@
 // A branch for each access keeps a GPU from overlapping loads. A *segment* starts at a lookup and goes on, along
 // branches too, as long as nothing is written, so that it may run twice. Its lookups do not branch: where one finds no
-// page, its load reads a spare word instead, and what follows computes with that. Before anything can be noticed of it,
-// a test of all lookups leaves the region with the state before the first one, and the interpreter runs these
-// instructions one by one. Branches on what the spare word says do no harm: a test follows on every path.
+// page, its load reads a spare word instead, or whatever is at its place in the lane's window, and what follows
+// computes with that. Before anything can be noticed of it, a test of all lookups leaves the region with the state
+// before the first one, and the interpreter runs these instructions one by one. Branches on what the spare word says do
+// no harm: a test follows on every path.
 #include "translator/passes/segments.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
@@ -55,6 +56,14 @@ llvm::Constant* spare_address(llvm::Module& module) {
   return llvm::ConstantExpr::getPtrToInt(address, llvm::Type::getInt64Ty(context));
 }
 
+// The constant that an instruction adds.
+std::optional<i64> added_to(const Value& value, const llvm::User& user) {
+  using namespace llvm::PatternMatch;
+  const llvm::APInt* more = nullptr;
+  if (!match(&user, m_Add(m_Specific(&value), m_APInt(more)))) return {};
+  return more->getSExtValue();
+}
+
 // How the sum of a page and an address is used.
 struct Uses {
   bool are_known = true;  // only for loads and stores of so many bytes from there on
@@ -76,6 +85,9 @@ struct Uses {
         const i64 at = offset + more.getSExtValue();
         are_known &= 0 <= at && at < size;
         follow(*user, at, size);
+      } else if (const auto more = added_to(value, *user)) {
+        are_known &= 0 <= offset + *more && offset + *more < size;
+        follow(*user, offset + *more, size);
       } else {
         are_known = false;
       }
@@ -90,7 +102,7 @@ struct Access {
 
   static std::optional<Access> of(const L1Lookup& lookup) {
     Access access{lookup, {}};
-    if (!is_exit(*lookup.miss) || lookup.size > kSpareBytes) return {};
+    if (!is_exit(*lookup.miss) || (lookup.size > kSpareBytes && lookup.window_mask() == 0)) return {};
     for (llvm::User* user : lookup.page->users()) {
       using namespace llvm::PatternMatch;
       if (!match(user, m_c_Add(m_Specific(lookup.page), m_Value()))) return {};
@@ -146,7 +158,7 @@ class Segments {
       left_.pop_front();
       if (const auto lookup = l1_lookup_in(*block)) begin(*lookup);
     }
-    if (!spare_) return;  // there is no segment
+    if (!any_) return;
     join_budget_checks(function_, at_loops_);
     llvm::removeUnreachableBlocks(function_);  // exits
   }
@@ -168,6 +180,7 @@ class Segments {
   bool pays(BasicBlock& from, BasicBlock& to, u32 depth = 0);
   // Without its branch from now on.
   void take(const Access& access);
+  void read_spare_on_miss(const Access& access);
   // Nothing from there on happens in vain.
   void test_before(Instruction& instruction, Value* bad);
   void test_at_edge(BasicBlock& from, BasicBlock& to, Value* bad);
@@ -179,6 +192,7 @@ class Segments {
   llvm::Function& function_;
   const llvm::DominatorTree tree_;  // of the blocks before
   llvm::Constant* spare_ = nullptr;  // until it is needed
+  bool any_ = false;  // segments
   llvm::IRBuilder<> builder_;
   std::deque<BasicBlock*> left_;  // in which segments may start
   llvm::DenseMap<const BasicBlock*, const BasicBlock*> split_from_;
@@ -194,6 +208,7 @@ void Segments::begin(const L1Lookup& lookup) {
   if (!access || access->sums.empty()) return;  // a store comes at once
   blocks_ = 0;
   if (!pays(*lookup.block(), *lookup.hit)) return;
+  any_ = true;
   exit_ = lookup.miss;
   at_exit_.clear();
   for (llvm::PHINode& phi : exit_->phis()) at_exit_.emplace_back(&phi, phi.getIncomingValueForBlock(lookup.block()));
@@ -205,6 +220,12 @@ void Segments::take(const Access& access) {
   BasicBlock* const block = access.lookup.block();
   Instruction* const end = block->getTerminator();
   builder_.SetInsertPoint(end);
+  if (access.lookup.window_mask() == 0) read_spare_on_miss(access);
+  access.lookup.miss->removePredecessor(block, /*KeepOneInputPHIs=*/true);
+  llvm::ReplaceInstWithInst(end, llvm::BranchInst::Create(access.lookup.hit));
+}
+
+void Segments::read_spare_on_miss(const Access& access) {
   Value* known = builder_.CreateIsNull(access.lookup.differs);
   if (!spare_) spare_ = spare_address(*function_.getParent());
   for (Instruction* sum : access.sums) {
@@ -212,8 +233,6 @@ void Segments::take(const Access& access) {
     Value* there = builder_.CreateSelect(known, sum, spare_);
     sum->replaceUsesWithIf(there, [&](const llvm::Use& use) { return use.getUser() != there; });
   }
-  access.lookup.miss->removePredecessor(block, /*KeepOneInputPHIs=*/true);
-  llvm::ReplaceInstWithInst(end, llvm::BranchInst::Create(access.lookup.hit));
 }
 
 void Segments::grow(BasicBlock* block, Value* bad, u32 lookups) {
