@@ -6,7 +6,7 @@
 Downloads arm64 packages of two Debian releases by name (training/symbols_packages.json) from the mirror that this
 machine's apt is configured for, and unpacks their static libraries:
 
-    OUT/RELEASE/LIBRARY/*.a   and   OUT/RELEASE/LIBRARY/version
+    OUT/RELEASE/LIBRARY/*.a   OUT/RELEASE/LIBRARY/version   OUT/plan.json
 
 The host's apt and dpkg keep their state: apt runs with a private configuration, as an ordinary user too.
 """
@@ -100,6 +100,8 @@ def main():
     plan = json.loads(PACKAGES.read_text())
     wanted = set(filter(None, arguments.only.split(","))) or set(plan["libraries"])
     out = arguments.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(PACKAGES, out / "plan.json")
     for release in plan["releases"]:
         apt = None
         for library, facts in plan["libraries"].items():
