@@ -8,6 +8,7 @@
 #include <set>
 
 #include "isa/decode.h"
+#include "symbols/branches.h"
 
 namespace kvrm::symbols {
 namespace {
@@ -25,23 +26,14 @@ u32 word_at(const Linked::Bytes& code, u64 address) {
 
 u64 end_of(const Linked::Bytes& code) { return code.address + code.bytes.size(); }
 
-i64 signed_field(u32 word, u32 low, u32 width) {
-  return static_cast<i64>(static_cast<i32>(word << (32 - width - low)) >> (32 - width));
-}
-
 // The target of a branch that its own word says.
 std::optional<u64> branch_target(Row row, u32 word, u64 address) {
-  switch (row) {
-    case Row::B:
-    case Row::BL: return address + static_cast<u64>(signed_field(word, 0, 26) * 4);
-    case Row::B_cond:
-    case Row::CBZ:
-    case Row::CBNZ: return address + static_cast<u64>(signed_field(word, 5, 19) * 4);
-    case Row::TBZ:
-    case Row::TBNZ: return address + static_cast<u64>(signed_field(word, 5, 14) * 4);
-    default: return std::nullopt;
-  }
+  const DisplacementField field = displacement_field(row);
+  if (field.width == 0) return std::nullopt;
+  return address + static_cast<u64>(field.of(word) * 4);
 }
+
+u64 page_of(u32 word, u64 pc) { return (pc & ~u64{0xfff}) + static_cast<u64>(address_immediate(word) * 4096); }
 
 // Nothing goes on after it.
 bool ends(Row row) { return row == Row::RET || row == Row::B || row == Row::BR || row == Row::BRK || row == Row::UDF; }
@@ -63,9 +55,7 @@ class AddressReader {
     const u64 immediate = word >> 10 & 0xfff;
     std::optional<Address> made;
     if (row == Row::ADRP || row == Row::ADR) {
-      const i64 offset = signed_field(word, 5, 19) * 4 + static_cast<i64>(word >> 29 & 3);
-      pages_[to] =
-          row == Row::ADRP ? (pc & ~u64{0xfff}) + static_cast<u64>(offset * 4096) : pc + static_cast<u64>(offset);
+      pages_[to] = row == Row::ADRP ? page_of(word, pc) : pc + static_cast<u64>(address_immediate(word));
       if (row == Row::ADR) made = {*pages_[to], false};
       return made;
     }
@@ -215,14 +205,12 @@ class Describer {
   // Past a stub that jumps through the slot of an indirect function, to what chooses its implementation.
   u64 behind_stub(u64 address) const {
     const Linked::Bytes* code = linked_.code_at(address);
-    AddressReader reader(linked_);
     u64 page = 0;
     for (u64 pc = address; code && pc + 4 <= end_of(*code) && pc < address + 20; pc += 4) {
       const u32 word = word_at(*code, pc);
       const Row row = isa::decode(word);
       if (row == Row::ADRP) {
-        page = (pc & ~u64{0xfff}) +
-               static_cast<u64>((signed_field(word, 5, 19) * 4 + static_cast<i64>(word >> 29 & 3)) * 4096);
+        page = page_of(word, pc);
       } else if (row == Row::LDR_imm && page != 0) {
         return linked_.resolver_of_slot(page + (word >> 10 & 0xfff) * 8).value_or(address);
       } else if (row != Row::HINT) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "isa/decode.h"
+#include "symbols/branches.h"
 
 namespace kvrm::symbols {
 namespace {
@@ -11,39 +12,8 @@ namespace {
 using isa::Class;
 using isa::Row;
 
-constexpr u32 kImm12 = 0xfff << 10, kShiftAndImm12 = 0x1fff << 10, kImm16 = 0x1fffff << 5, kImm26 = 0x3ffffff;
+constexpr u32 kImm12 = 0xfff << 10, kShiftAndImm12 = 0x1fff << 10, kImm16 = 0x1fffff << 5;
 constexpr u32 kImm19 = 0x7ffff << 5, kAddressImmediate = 0x60ffffe0, kRegister = 31, kSize = u32{1} << 31;
-
-i64 signed_field(u32 word, u32 low, u32 width) {
-  return static_cast<i64>(static_cast<i32>(word << (32 - width - low)) >> (32 - width));
-}
-
-// A branch to a place that its own word says, in words; 0: it is none.
-i64 displacement(Row row, u32 word) {
-  switch (row) {
-    case Row::B:
-    case Row::BL: return signed_field(word, 0, 26);
-    case Row::B_cond:
-    case Row::CBZ:
-    case Row::CBNZ: return signed_field(word, 5, 19);
-    case Row::TBZ:
-    case Row::TBNZ: return signed_field(word, 5, 14);
-    default: return 0;
-  }
-}
-
-u32 displacement_bits(Row row) {
-  switch (row) {
-    case Row::B:
-    case Row::BL: return kImm26;
-    case Row::B_cond:
-    case Row::CBZ:
-    case Row::CBNZ: return kImm19;
-    case Row::TBZ:
-    case Row::TBNZ: return 0x3fff << 5;
-    default: return 0;
-  }
-}
 
 bool is_unsigned_offset(u32 word) { return (word & 0x3b000000) == 0x39000000; }
 
@@ -175,15 +145,15 @@ std::vector<Op> normalize(std::span<const u32> words) {
   }
   number_of[words.size()] = static_cast<u32>(ops.size());
   for (u32 i = 0; i < ops.size(); ++i) {
-    const u32 bits = displacement_bits(ops[i].row);
-    if (bits == 0) continue;
-    const i64 target = static_cast<i64>(from[i]) + displacement(ops[i].row, ops[i].word);
+    const DisplacementField field = displacement_field(ops[i].row);
+    if (field.width == 0) continue;
+    const i64 target = static_cast<i64>(from[i]) + field.of(ops[i].word);
     const bool inside = target >= 0 && target < static_cast<i64>(words.size()) && ops[i].row != Row::BL;
     // An object file's branch to another routine is one to itself until it is linked.
     if (inside && target != static_cast<i64>(from[i])) {
       ops[i].target = static_cast<i32>(number_of[static_cast<u64>(target)]) - static_cast<i32>(i);
     }
-    ops[i].word &= ~bits;
+    ops[i].word &= ~field.bits();
   }
   return ops;
 }

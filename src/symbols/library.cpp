@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "linux/elf.h"
+#include "linux/elf_code.h"
 #include "linux/elf_format.h"
 
 namespace kvrm::symbols {
@@ -47,12 +48,8 @@ class Object {
     Object object;
     object.bytes_ = bytes;
     const auto header = read_as<ElfHeader>(bytes, 0);
-    const u64 table = u64{header.shnum} * sizeof(SectionHeader);
-    if (header.type != kRelocatable || header.shentsize != sizeof(SectionHeader)) return std::nullopt;
-    if (!has_range(bytes, header.shoff, table)) return std::nullopt;
-    for (u64 i = 0; i < header.shnum; ++i) {
-      object.sections_.push_back(read_as<SectionHeader>(bytes, header.shoff + i * sizeof(SectionHeader)));
-    }
+    if (header.type != kRelocatable) return std::nullopt;
+    object.sections_ = linux_abi::sections_of(bytes, header);
     object.read_symbols();
     return object;
   }
@@ -62,15 +59,10 @@ class Object {
   const std::vector<SymbolEntry>& symbols() const { return symbols_; }
 
   std::span<const u8> contents(const SectionHeader& section) const {
-    if (section.type == kNoBits || !has_range(bytes_, section.offset, section.size)) return {};
-    return bytes_.subspan(section.offset, section.size);
+    return section.type == kNoBits ? std::span<const u8>() : linux_abi::contents_of(bytes_, section);
   }
 
-  std::string name(const SymbolEntry& symbol) const {
-    if (symbol.name >= strings_.size()) return {};
-    const auto rest = strings_.subspan(symbol.name);
-    return {rest.begin(), std::ranges::find(rest, u8{0})};
-  }
+  std::string name(const SymbolEntry& symbol) const { return linux_abi::text_at(strings_, symbol.name); }
 
   bool is_code(u16 section) const { return section < sections_.size() && sections_[section].flags & kExecutable; }
 

@@ -29,21 +29,6 @@ struct Relocation {
   u64 addend;
 };
 
-std::vector<SectionHeader> sections_of(std::span<const u8> elf, const ElfHeader& header) {
-  std::vector<SectionHeader> sections;
-  const u64 table = u64{header.shnum} * sizeof(SectionHeader);
-  if (header.shentsize != sizeof(SectionHeader) || !has_range(elf, header.shoff, table)) return sections;
-  for (u64 i = 0; i < header.shnum; ++i) {
-    sections.push_back(read_as<SectionHeader>(elf, header.shoff + i * sizeof(SectionHeader)));
-  }
-  return sections;
-}
-
-bool is_named(std::span<const u8> strings, u32 offset, std::string_view name) {
-  if (!has_range(strings, offset, name.size() + 1) || strings[offset + name.size()] != 0) return false;
-  return std::equal(name.begin(), name.end(), strings.begin() + offset);
-}
-
 // Reads .eh_frame from a place on. Past the end it reads zeros.
 class Cursor {
  public:
@@ -167,16 +152,13 @@ Result<Linked> Linked::open(std::span<const u8> elf) {
       linked.data_.push_back({segment.vaddr, elf.subspan(segment.offset, segment.filesz)});
     }
   }
-  const auto sections = sections_of(elf, header);
+  const auto sections = linux_abi::sections_of(elf, header);
   std::span<const u8> names;
-  if (header.shstrndx < sections.size()) {
-    const SectionHeader& own = sections[header.shstrndx];
-    if (has_range(elf, own.offset, own.size)) names = elf.subspan(own.offset, own.size);
-  }
+  if (header.shstrndx < sections.size()) names = linux_abi::contents_of(elf, sections[header.shstrndx]);
   u64 relocations_left = elf.size();
   for (const SectionHeader& section : sections) {
-    if (!(section.flags & kAllocated) || !has_range(elf, section.offset, section.size)) continue;
-    const auto contents = elf.subspan(section.offset, section.size);
+    if (!(section.flags & kAllocated)) continue;
+    const auto contents = linux_abi::contents_of(elf, section);
     if (section.type == kRelocationsWithAddend && contents.size() <= relocations_left) {
       relocations_left -= contents.size();
       for (u64 at = 0; at + sizeof(Relocation) <= contents.size(); at += sizeof(Relocation)) {
@@ -185,7 +167,7 @@ Result<Linked> Linked::open(std::span<const u8> elf) {
         if (type != kRelative && type != kIndirectRelative) continue;
         linked.relocated_.push_back({one.offset, one.addend, type == kIndirectRelative});
       }
-    } else if (is_named(names, section.name, ".eh_frame")) {
+    } else if (linux_abi::text_at(names, section.name) == ".eh_frame") {
       linked.unwind_ranges_ = read_unwind_ranges(section.address, contents);
     }
   }
