@@ -1,9 +1,11 @@
 // kvrm symbols: names for the routines of a stripped program, and the index that they come from.
 #include "kvrm/symbols.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -139,6 +141,33 @@ Result<std::vector<RoutineName>> guess_names(std::span<const std::uint8_t> elf, 
   const auto index = index_file.empty() ? built_in_symbol_index() : load_symbol_index(index_file);
   if (!index) return index.error();
   return name_routines(elf, *index.value());
+}
+
+std::string routine_at(const std::string& program, std::uint64_t pc) {
+  constexpr std::size_t kMostCode = std::size_t{4} << 20;  // guesses in more take longer than a person wants to wait
+  auto elf = read_file(program);
+  if (!elf) return {};
+  auto segments = executable_segments(*elf);
+  if (!segments) return {};
+  std::size_t code = 0;
+  bool inside = false;
+  for (const CodeSegment& segment : *segments) {
+    code += segment.bytes.size();
+    if (pc - segment.address >= segment.bytes.size()) continue;
+    inside = true;
+    const auto after = std::ranges::upper_bound(segment.symbols, pc, {}, &CodeSymbol::address);
+    // A segment without sections has no symbol but its entry.
+    if (segment.name.empty() || after == segment.symbols.begin()) continue;
+    return formatted("{}+{:#x}", std::prev(after)->name, pc - std::prev(after)->address);
+  }
+  if (!inside || code > kMostCode) return {};
+  const auto names = guess_names(*elf, "");
+  if (!names) return {};
+  for (const RoutineName& one : names.value()) {
+    if (pc - one.address >= one.size || one.confidence < kNameConfidence) continue;
+    return formatted("~{}+{:#x}, a guess", one.name, pc - one.address);
+  }
+  return {};
 }
 
 void add_symbols(CommandSpec program, Command& chosen) {

@@ -119,6 +119,16 @@ class Symbols(Case):
         self.assertIn("<sum_squares>:", text)
         self.assertNotIn("<~sum_squares>:", text)
 
+    def test_crash_report(self):
+        source = "#include <string.h>\nint main(void) { return strlen((char *)16); }\n"
+        (self.root / "crash.c").write_text(source)
+        subprocess.run([COMPILER, "-O2", "-fno-builtin", "-static", "-no-pie", "-o", "crash", "crash.c"], cwd=self.root, check=True)
+        self.assertRegex(run("run", self.root / "crash").stderr.decode(), r"kvrm: in \w*strlen\w*\+0x")
+        subprocess.run(["aarch64-linux-gnu-strip", self.root / "crash"], check=True)
+        done = run("run", self.root / "crash")
+        self.assertEqual(done.returncode, 128 + 11)
+        self.assertRegex(done.stderr.decode(), r"kvrm: in ~\w*strlen\w*\+0x\w+, a guess\n")
+
     def test_evaluate(self):
         corpus = self.root / "corpus"
         plan = {"releases": {"one": "One", "two": "Two"}, "libraries": {"lib": {"role": "index"}, "new": {"role": "absent"}}}
