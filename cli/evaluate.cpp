@@ -13,6 +13,7 @@
 #include "kvrm/symbols.h"
 #include "options.h"
 #include "streams.h"
+#include "symbols.h"
 
 namespace kvrm::cli {
 namespace {
@@ -24,6 +25,7 @@ struct EvaluateArguments {
   std::string corpus = "build/symbols";
   std::string cases;
   std::string shortest = "1";
+  std::string threshold;
   bool calibration = false;
   bool json = false;
 };
@@ -80,7 +82,7 @@ struct Part {
   NamingReport report;
 };
 
-Result<std::vector<Part>> evaluate_parts(const Corpus& corpus, bool calibration, unsigned shortest) {
+Result<std::vector<Part>> evaluate_parts(const Corpus& corpus, bool calibration, double threshold, unsigned shortest) {
   const std::string builds = corpus.titles[0] + " to " + corpus.titles[1];
   const auto known = corpus.of(0, {"index", "evaluated"});
   using Libraries = std::vector<StaticLibrary>;
@@ -96,7 +98,7 @@ Result<std::vector<Part>> evaluate_parts(const Corpus& corpus, bool calibration,
   }
   std::vector<Part> parts;
   for (const auto& [title, index, asked] : plan) {
-    auto report = evaluate_naming(index, asked, kNameConfidence, shortest);
+    auto report = evaluate_naming(index, asked, threshold, shortest);
     if (!report) return report.error();
     parts.push_back({title, std::move(*report)});
   }
@@ -112,7 +114,8 @@ NamingScore total(const std::vector<NamingScore>& scores) {
   sum.library = "all";
   for (const NamingScore& one : scores) {
     for (const auto member : {&NamingScore::routines, &NamingScore::top1, &NamingScore::exact, &NamingScore::exact_top1,
-                              &NamingScore::by_exact, &NamingScore::by_head, &NamingScore::by_rows, &NamingScore::named,
+                              &NamingScore::unlike, &NamingScore::unlike_top1, &NamingScore::by_exact,
+                              &NamingScore::by_head, &NamingScore::by_rows, &NamingScore::named,
                               &NamingScore::named_right, &NamingScore::absent, &NamingScore::absent_named}) {
       sum.*member += one.*member;
     }
@@ -121,18 +124,20 @@ NamingScore total(const std::vector<NamingScore>& scores) {
 }
 
 void print_part(const Part& part) {
-  print("{}\n{:<11}{:>9}{:>8}{:>9}{:>10}{:>8}  {:>8}{:>8}{:>8}  {:>7}{:>7}  {:>7}{:>7}\n", part.title, "library",
-        "routines", "top-1", "3-grams", "16 words", "exact", "same", "right", "others", "named", "right", "absent",
-        "named");
+  print("{}\n{:<11}{:>9}{:>8}{:>9}{:>10}{:>8}  {:>8}{:>8}{:>8}{:>8}  {:>7}{:>7}  {:>7}{:>7}\n", part.title, "library",
+        "routines", "top-1", "3-grams", "16 words", "exact", "same", "right", "others", "unlike", "named", "right",
+        "absent", "named");
   auto scores = part.report.scores;
   scores.push_back(total(scores));
   for (const NamingScore& one : scores) {
-    print("{:<11}{:>9}{:>8.1f}{:>9.1f}{:>10.1f}{:>8.1f}  {:>8}{:>8.1f}{:>8.1f}  {:>7.1f}{:>7.1f}  {:>7}{:>7.1f}\n",
-          one.library, one.routines, share(one.top1, one.routines), share(one.by_rows, one.routines),
-          share(one.by_head, one.routines), share(one.by_exact, one.routines), one.exact,
-          share(one.exact_top1, one.exact), share(one.top1 - one.exact_top1, one.routines - one.exact),
-          share(one.named, one.routines), share(one.named_right, one.named), one.absent,
-          share(one.absent_named, one.absent));
+    print(
+        "{:<11}{:>9}{:>8.1f}{:>9.1f}{:>10.1f}{:>8.1f}  {:>8}{:>8.1f}{:>8.1f}{:>8.1f}  {:>7.1f}{:>7.1f}  "
+        "{:>7}{:>7.1f}\n",
+        one.library, one.routines, share(one.top1, one.routines), share(one.by_rows, one.routines),
+        share(one.by_head, one.routines), share(one.by_exact, one.routines), one.exact,
+        share(one.exact_top1, one.exact), share(one.top1 - one.exact_top1, one.routines - one.exact),
+        share(one.unlike_top1, one.unlike), share(one.named, one.routines), share(one.named_right, one.named),
+        one.absent, share(one.absent_named, one.absent));
   }
   print("\n");
 }
@@ -148,6 +153,8 @@ Json part_json(const Part& part) {
                                  {"by_exact", one.by_exact},
                                  {"exact", one.exact},
                                  {"exact_top1", one.exact_top1},
+                                 {"unlike", one.unlike},
+                                 {"unlike_top1", one.unlike_top1},
                                  {"named", one.named},
                                  {"named_right", one.named_right},
                                  {"absent", one.absent},
@@ -189,18 +196,21 @@ int evaluate(const EvaluateArguments& arguments) {
   if (!shortest || *shortest > 0xffffffff) {
     return host_error("models evaluate: --shortest takes a number, not '" + arguments.shortest + "'");
   }
-  const auto parts = evaluate_parts(corpus.value(), arguments.calibration, static_cast<unsigned>(*shortest));
+  const auto threshold = parse_threshold("models evaluate", arguments.threshold);
+  if (!threshold) return host_error(threshold.error().message);
+  const auto parts =
+      evaluate_parts(corpus.value(), arguments.calibration, threshold.value(), static_cast<unsigned>(*shortest));
   if (!parts) return host_error(parts.error().message);
   if (!arguments.cases.empty() && !write_cases(arguments.cases, parts.value())) {
     return host_error("models evaluate: cannot write " + arguments.cases);
   }
   if (arguments.json) {
-    Json json = {{"model", "patterns"}, {"threshold", kNameConfidence}, {"parts", Json::array()}};
+    Json json = {{"model", "patterns"}, {"threshold", threshold.value()}, {"parts", Json::array()}};
     for (const Part& part : parts.value()) json["parts"].push_back(part_json(part));
     print("{}\n", json.dump());
     return 0;
   }
-  print("Names of routines, in percent but for counts; named: confidence {:.2f} at least\n\n", kNameConfidence);
+  print("Names of routines, in percent but for counts; named: confidence {:.2f} at least\n\n", threshold.value());
   for (const Part& part : parts.value()) print_part(part);
   return 0;
 }
@@ -213,13 +223,16 @@ void add_evaluate(CommandSpec models, Command& chosen) {
   command.option("MODEL", arguments->model, "What to evaluate: patterns (names of routines)").required();
   command.option("--corpus", arguments->corpus, "The folder that training/symbols_corpus.py made").show_default();
   command.flag("--calibration", arguments->calibration, "The libraries that the confidence is calibrated on");
+  command.option("--threshold", arguments->threshold, "The least confidence of a name, 0 to 1")
+      .show_default(formatted("{}", kNameConfidence));
   command.option("--shortest", arguments->shortest, "Do not count routines of fewer instructions").show_default();
   command.option("--cases", arguments->cases, "Write every routine and its guess to a file, as lines of JSON");
   command.flag("--json", arguments->json, "As one JSON object");
   command.footer(
       "An index of one release is asked about the next one. top-1: the first guess is right. Baselines: nearest by\n"
       "3-grams of opcodes, the first 16 words, exact code. same: routines whose code is the same in both; others: the\n"
-      "top-1 of those whose code is not. absent: routines whose names the index does not have.");
+      "top-1 of those whose code is not; unlike: of those whose sequence of opcodes no known routine has. absent:\n"
+      "routines whose names the index does not have.");
   command.on_parsed([arguments, &chosen] { chosen = [arguments] { return evaluate(*arguments); }; });
 }
 

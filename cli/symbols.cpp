@@ -30,17 +30,6 @@ struct SymbolsArguments {
   bool all = false;
 };
 
-// A number from 0 to 1.
-Result<double> parse_threshold(const std::string& text) {
-  if (text.empty()) return kNameConfidence;
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (*end != 0 || !(value >= 0 && value <= 1)) {
-    return Error{"symbols: --threshold takes a number from 0 to 1, not '" + text + "'"};
-  }
-  return value;
-}
-
 std::string origin(const RoutineName& one) {
   return one.library + (one.version.empty() ? "" : " " + one.version) + (one.exact ? ", same code" : "");
 }
@@ -121,7 +110,7 @@ int symbols(const SymbolsArguments& arguments) {
   if (!arguments.build.empty()) return build(arguments);
   if (!arguments.libraries.empty()) return host_error("symbols: --library goes with --build-index");
   if (arguments.program.empty()) return host_error("symbols: give a PROGRAM");
-  const auto threshold = parse_threshold(arguments.threshold);
+  const auto threshold = parse_threshold("symbols", arguments.threshold);
   if (!threshold) return host_error(threshold.error().message);
   auto elf = read_file(arguments.program);
   if (!elf) return host_error(elf.error().message);
@@ -141,6 +130,16 @@ Result<std::vector<RoutineName>> guess_names(std::span<const std::uint8_t> elf, 
   const auto index = index_file.empty() ? built_in_symbol_index() : load_symbol_index(index_file);
   if (!index) return index.error();
   return name_routines(elf, *index.value());
+}
+
+Result<double> parse_threshold(const std::string& command, const std::string& text) {
+  if (text.empty()) return kNameConfidence;
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (*end != 0 || !(value >= 0 && value <= 1)) {
+    return Error{command + ": --threshold takes a number from 0 to 1, not '" + text + "'"};
+  }
+  return value;
 }
 
 std::string routine_at(const std::string& program, std::uint64_t pc) {

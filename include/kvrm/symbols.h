@@ -47,6 +47,7 @@ struct NamingScore {
   std::uint64_t routines = 0;  // whose name the index has
   std::uint64_t top1 = 0;  // of these, with the right name
   std::uint64_t exact = 0, exact_top1 = 0;  // of these, with code that the index has exactly
+  std::uint64_t unlike = 0, unlike_top1 = 0;  // of these, with a sequence of opcodes that no known routine has
   std::uint64_t by_exact = 0, by_head = 0, by_rows = 0;  // right by exact code, first 16 words, 3-grams of rows
   std::uint64_t named = 0, named_right = 0;  // above the threshold
   std::uint64_t absent = 0, absent_named = 0;  // routines whose name the index does not have

@@ -102,8 +102,9 @@ Result<NamingReport> evaluate_naming(std::span<const StaticLibrary> known, std::
   NamingReport report;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const symbols::Score& one = found.scores[i];
-    report.scores.push_back({asked[i].name, one.routines, one.top1, one.exact, one.exact_top1, one.by_exact,
-                             one.by_head, one.by_rows, one.named, one.named_right, one.absent, one.absent_named});
+    report.scores.push_back({asked[i].name, one.routines, one.top1, one.exact, one.exact_top1, one.unlike,
+                             one.unlike_top1, one.by_exact, one.by_head, one.by_rows, one.named, one.named_right,
+                             one.absent, one.absent_named});
   }
   for (const symbols::Case& one : found.cases) {
     const symbols::Routine& routine = image.routines[one.routine];

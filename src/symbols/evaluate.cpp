@@ -28,6 +28,7 @@ class Baselines {
       Features& features = all.emplace_back(features_of(known.routines[i]));
       by_exact_.try_emplace(features.exact, i);
       by_head_.try_emplace(features.head, i);
+      sequences_.insert(features.rows);
       std::erase_if(features.tokens, [](const Token& token) { return token.kind() != TokenKind::kRows; });
       for (const Token& token : features.tokens) ++routines_with[token.hash];
     }
@@ -45,6 +46,7 @@ class Baselines {
   }
 
   std::optional<u32> exact(const Features& features) const { return find(by_exact_, features.exact); }
+  bool has_sequence(const Features& features) const { return sequences_.contains(features.rows); }
   std::optional<u32> head(const Features& features) const { return find(by_head_, features.head); }
 
   // The nearest by the cosine of the 3-grams.
@@ -69,6 +71,7 @@ class Baselines {
   }
 
   ByHash by_exact_, by_head_;
+  std::set<u64> sequences_;
   std::unordered_map<u32, float> weights_;
   std::unordered_map<u32, std::vector<Posting>> postings_;
   std::vector<float> norms_, scores_;
@@ -125,6 +128,9 @@ Evaluation evaluate(const Image& known, const Index& index, const Image& asked, 
     score.top1 += right;
     score.exact += exact.has_value();
     score.exact_top1 += exact && right;
+    const bool unlike = !baselines.has_sequence(features);
+    score.unlike += unlike;
+    score.unlike_top1 += unlike && right;
     score.by_exact += is_right(exact);
     score.by_head += is_right(baselines.head(features));
     score.by_rows += is_right(baselines.rows(features));

@@ -12,6 +12,7 @@ namespace kvrm::symbols {
 struct Score {
   u64 routines = 0, top1 = 0;
   u64 exact = 0, exact_top1 = 0;
+  u64 unlike = 0, unlike_top1 = 0;  // no known routine has the same sequence of rows
   u64 by_exact = 0, by_head = 0, by_rows = 0;
   u64 named = 0, named_right = 0;
   u64 absent = 0, absent_named = 0;

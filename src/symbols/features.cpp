@@ -164,6 +164,9 @@ Features features_of(const Routine& routine) {
   features.length = static_cast<u32>(ops.size());
   std::vector<u64> exact;
   for (const Op& op : ops) exact.push_back(static_cast<u64>(static_cast<u32>(op.target)) << 32 | op.word);
+  std::vector<isa::Row> rows;
+  for (const Op& op : ops) rows.push_back(op.row);
+  features.rows = hash_of(rows.data(), rows.size() * sizeof(isa::Row));
   features.exact = hash_of(exact.data(), exact.size() * sizeof(u64));
   features.head = hash_of(exact.data(), std::min<std::size_t>(exact.size(), 16) * sizeof(u64));
 

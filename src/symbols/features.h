@@ -34,6 +34,7 @@ struct Features {
   std::vector<Token> tokens;  // sorted, each hash once
   u64 exact = 0;  // of all normalized words
   u64 head = 0;  // of the first 16
+  u64 rows = 0;  // of the rows alone: registers and constants do not count
   u32 length = 0;  // in ops
 };
 Features features_of(const Routine& routine);
