@@ -4,8 +4,8 @@
     training/symbols_linked.py --kvrm build/kvrm [--corpus build/symbols] [--json]
 
 The libraries are those of the corpus's second release, the index is made of the first one. "small" uses a little of
-libc and libm; "whole" has all of zlib, sqlite and openssl. Each is taken with and without .eh_frame, which tells where
-functions begin. Needs aarch64-linux-gnu-gcc and its libc for the start files.
+libc and libm; "whole" has all of zlib, sqlite and openssl; "foreign" has ten libraries that no index has, and is asked
+with the index that comes with kvrm. Each is taken with and without .eh_frame, which tells where functions begin. Needs aarch64-linux-gnu-gcc and its libc for the start files.
 """
 
 import argparse
@@ -41,8 +41,8 @@ def output(*command):
     return subprocess.run([*map(str, command)], check=True, capture_output=True, text=True).stdout
 
 
-def link(folder, corpus, release):
-    """The programs small and whole, with symbols."""
+def link(folder, corpus, release, foreign):
+    """The programs small, whole and foreign, with symbols."""
     (folder / "main.c").write_text(MAIN)
     output(TOOLS + "gcc", "-O2", "-c", "-o", folder / "main.o", folder / "main.c")
     start = [output(TOOLS + "gcc", f"-print-file-name={name}").strip() for name in ("crt1.o", "crti.o", "crtbeginT.o")]
@@ -54,9 +54,10 @@ def link(folder, corpus, release):
 
     base = ["--start-group", *files("libm", "libc", "zstd"), *own, "--end-group"]
     whole = ["--whole-archive", *files("zlib", "sqlite", "openssl"), "--no-whole-archive"]
-    for name, more in (("small", []), ("whole", whole)):
-        command = [TOOLS + "ld", "-static", "-z", "muldefs", "-o", folder / name, *start, folder / "main.o", *more, *base, *end]
-        output(*command)
+    alien = ["--whole-archive", *files(*foreign), "--no-whole-archive", "--unresolved-symbols=ignore-all"]
+    for name, more in (("small", []), ("whole", whole), ("foreign", alien)):
+        flags = ["-static", "-z", "muldefs", "-o", folder / name]
+        output(TOOLS + "ld", *flags, *start, folder / "main.o", *more, *base, *end)
         yield name
 
 
@@ -70,10 +71,10 @@ def symbols(program):
     return found
 
 
-def known_names(corpus, release, libraries):
+def known_names(corpus, releases, libraries):
     names = set()
-    for library in libraries:
-        for file in (corpus / release / library).glob("*.a"):
+    for folder in (corpus / release / library for release in releases for library in libraries):
+        for file in folder.glob("*.a"):
             for line in output(TOOLS + "nm", file).splitlines():
                 words = line.split()
                 if len(words) == 3 and words[1] in "tTwWi":
@@ -82,7 +83,7 @@ def known_names(corpus, release, libraries):
 
 
 def score(kvrm, index, program, truth, known):
-    done = json.loads(output(kvrm, "symbols", "--all", "--json", "--index", index, program))
+    done = json.loads(output(kvrm, "symbols", "--all", "--json", *(["--index", index] if index else []), program))
     facts = dict.fromkeys(("functions", "found", "known", "top1", "named", "named_right", "absent", "absent_named"), 0)
     facts["functions"] = len(truth)
     for one in done["routines"]:
@@ -111,6 +112,7 @@ def main():
     plan = json.loads((arguments.corpus / "plan.json").read_text())
     old, new = plan["releases"]
     libraries = [name for name, facts in plan["libraries"].items() if facts["role"] in ("index", "evaluated")]
+    shipped = [name for name, facts in plan["libraries"].items() if facts["role"] in ("index", "other libc")]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -118,12 +120,16 @@ def main():
         for name in libraries:
             words += ["--library", f"{name}={','.join(map(str, sorted((arguments.corpus / old / name).glob('*.a'))))}"]
         output(arguments.kvrm, "symbols", "--build-index", folder / "index", *words)
-        known = known_names(arguments.corpus, old, libraries)
-        for name in link(folder, arguments.corpus, new):
+        foreign = [name for name, facts in plan["libraries"].items() if facts["role"] == "absent"]
+        for name in link(folder, arguments.corpus, new, foreign):
             truth = symbols(folder / name)
+            index = None if name == "foreign" else folder / "index"
+            known = known_names(arguments.corpus, [old], libraries)
+            if not index:
+                known = known_names(arguments.corpus, [old, new], shipped)
             for title, options in ((name, []), (f"{name}, no .eh_frame", ["-R", ".eh_frame"])):
                 output(TOOLS + "strip", *options, "-o", folder / "stripped", folder / name)
-                rows.append({"program": title, **score(arguments.kvrm, folder / "index", folder / "stripped", truth, known)})
+                rows.append({"program": title, **score(arguments.kvrm, index, folder / "stripped", truth, known)})
     if arguments.json:
         print(json.dumps(rows))
         return
