@@ -21,6 +21,8 @@ void add_fleet(CommandSpec program, const std::vector<std::string>& separated, C
 void add_info(CommandSpec program, Command& chosen);
 void add_disasm(CommandSpec program, Command& chosen);
 void add_models(CommandSpec program, Command& chosen);
+void add_symbols(CommandSpec program, Command& chosen);
+void add_evaluate(CommandSpec models, Command& chosen);  // below models
 void add_cache(CommandSpec program, Command& chosen);
 
 // Prints "kvrm: message" on stderr and returns kHostError.

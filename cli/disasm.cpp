@@ -1,12 +1,15 @@
 // kvrm disasm: the text of words, of a raw file or of a program's code.
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "commands.h"
 #include "kvrm/machine.h"
 #include "options.h"
 #include "streams.h"
+#include "symbols.h"
 
 namespace kvrm::cli {
 namespace {
@@ -16,6 +19,8 @@ struct DisasmArguments {
   std::string file;
   std::string address;
   bool raw = false;
+  bool guess_names = false;
+  std::string index;
 };
 
 void print_word(std::uint64_t address, std::uint32_t word) {
@@ -50,6 +55,18 @@ void print_code(std::uint64_t address, std::span<const std::uint8_t> bytes, std:
   }
 }
 
+// Adds ~NAME where the program has no symbol and a guess is good enough.
+void add_guesses(std::vector<CodeSymbol>& symbols, const std::vector<RoutineName>& names) {
+  std::vector<CodeSymbol> guesses;
+  for (const RoutineName& one : names) {
+    if (one.name.empty() || one.confidence < kNameConfidence) continue;
+    if (std::ranges::binary_search(symbols, one.address, {}, &CodeSymbol::address)) continue;
+    guesses.push_back({one.address, "~" + one.name});
+  }
+  symbols.insert(symbols.end(), guesses.begin(), guesses.end());
+  std::ranges::sort(symbols, {}, [](const CodeSymbol& one) { return std::tie(one.address, one.name); });
+}
+
 int disasm(const DisasmArguments& arguments) {
   std::uint64_t address = 0;
   if (!arguments.address.empty()) {
@@ -57,6 +74,7 @@ int disasm(const DisasmArguments& arguments) {
     if (!parsed) return host_error("disasm: --address takes a number, not '" + arguments.address + "'");
     address = *parsed;
   }
+  if (!arguments.index.empty() && !arguments.guess_names) return host_error("disasm: --index goes with --guess-names");
   if (!arguments.words.empty()) return print_words(arguments, address);
   if (arguments.file.empty()) return host_error("disasm: give a FILE or --word WORD");
   auto bytes = read_file(arguments.file);
@@ -67,7 +85,14 @@ int disasm(const DisasmArguments& arguments) {
   }
   auto segments = executable_segments(*bytes);
   if (!segments) return host_error(arguments.file + ": " + segments.error().message);
-  for (const CodeSegment& segment : *segments) {
+  std::vector<RoutineName> names;
+  if (arguments.guess_names) {
+    auto guessed = guess_names(*bytes, arguments.index);
+    if (!guessed) return host_error(arguments.file + ": " + guessed.error().message);
+    names = std::move(*guessed);
+  }
+  for (CodeSegment& segment : *segments) {
+    if (arguments.guess_names) add_guesses(segment.symbols, names);
     print("; {} at {:#x}, {} bytes\n", segment.name.empty() ? "code" : segment.name, segment.address,
           segment.bytes.size());
     print_code(segment.address, segment.bytes, segment.symbols);
@@ -84,6 +109,8 @@ void add_disasm(CommandSpec program, Command& chosen) {
   command.option("--word", arguments->words, "Words in hexadecimal instead of a file");
   command.option("--address", arguments->address, "Address of the first word (raw files and words)");
   command.flag("--raw", arguments->raw, "The file is bare code, not an ELF");
+  command.flag("--guess-names", arguments->guess_names, "Guess names where there are no symbols, marked ~NAME");
+  command.option("--index", arguments->index, "With --guess-names: an index file (kvrm symbols --build-index)");
   command.footer(
       "Each line: address, word, text; before it the symbols of that address. Branches show their offset in bytes,\n"
       "as LLVM prints it.");

@@ -16,6 +16,7 @@ void add_commands(CommandSpec program, const std::vector<std::string>& separated
   add_fleet(program, separated, chosen);
   add_info(program, chosen);
   add_disasm(program, chosen);
+  add_symbols(program, chosen);
   add_models(program, chosen);
   add_cache(program, chosen);
   program.add_command("help", "Explain a command: kvrm help [COMMAND]");
@@ -28,7 +29,8 @@ void add_commands(CommandSpec program, const std::vector<std::string>& separated
       "  kvrm fleet --stdin-dir data --out r.jsonl prog   run it over many inputs\n"
       "  kvrm run --dispatch neural --stats prog     let a network route every instruction\n"
       "  kvrm models verify dispatch                 prove that it is always right\n"
-      "  kvrm disasm --word d503201f                 what does this word mean?\n\n"
+      "  kvrm disasm --word d503201f                 what does this word mean?\n"
+      "  kvrm symbols stripped-program               what are its routines called?\n\n"
       "kvrm help COMMAND explains a command.");
 }
 

@@ -205,6 +205,7 @@ void add_models(CommandSpec program, Command& chosen) {
   add_list(command, chosen);
   add_show(command, chosen);
   add_verify(command, chosen);
+  add_evaluate(command, chosen);
   command.footer(
       "Examples:\n"
       "  kvrm models list models/*.npy                     what there is\n"

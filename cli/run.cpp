@@ -15,6 +15,7 @@
 #include "run_lanes.h"
 #include "statistics.h"
 #include "streams.h"
+#include "symbols.h"
 
 namespace kvrm::cli {
 namespace {
@@ -31,18 +32,19 @@ void print_registers(const Machine& machine) {
       flag(31, 'N'), flag(30, 'Z'), flag(29, 'C'), flag(28, 'V'));
 }
 
-void print_death(const Machine& machine, const Stop& stop) {
+void print_death(const Machine& machine, const Stop& stop, const std::string& program) {
   say("kvrm: the program was killed by signal {} ({}) at pc {:#x}: {}\n", stop.signal, strsignal(stop.signal), stop.pc,
       disassemble(stop.word, stop.pc));
   if (!stop.message.empty()) say("kvrm: {}\n", stop.message);
+  if (const std::string routine = routine_at(program, stop.pc); !routine.empty()) say("kvrm: in {}\n", routine);
   print_registers(machine);
 }
 
-int exit_status(const Machine& machine, const Stop& stop) {
+int exit_status(const Machine& machine, const Stop& stop, const std::string& program) {
   switch (stop.reason) {
     case StopReason::kExit: return stop.exit_status;
     case StopReason::kSignal:
-      if (stop.signal != SIGPIPE) print_death(machine, stop);  // a reader that went away is no news
+      if (stop.signal != SIGPIPE) print_death(machine, stop, program);  // a reader that went away is no news
       return 128 + stop.signal;
     case StopReason::kCancelled: say("kvrm: interrupted at pc {:#x}\n", stop.pc); return Interrupt::status();
     case StopReason::kBudget:
@@ -64,7 +66,7 @@ int run_one(const MachineArguments& arguments, const Settings& settings) {
     return machine->run(settings.budget);
   };
   const Stop stop = run();
-  const int status = exit_status(*machine, stop);
+  const int status = exit_status(*machine, stop, settings.program.path);
   if (!arguments.stats.empty()) {
     print_statistics(machine->statistics(), {.stop = &stop}, arguments.stats == "json");
   }

@@ -8,12 +8,6 @@
 #include "linux/elf_format.h"
 
 namespace kvrm::linux_abi {
-namespace {
-
-constexpr u32 kProgramBits = 1, kSymbolTable = 2, kDynamicSymbols = 11;
-constexpr u64 kExecutable = 4;
-constexpr u8 kNoType = 0, kFunction = 2, kIndirectFunction = 10;
-constexpr u16 kTypeRelocatable = 1;
 
 std::vector<SectionHeader> sections_of(std::span<const u8> bytes, const ElfHeader& header) {
   std::vector<SectionHeader> sections;
@@ -25,7 +19,6 @@ std::vector<SectionHeader> sections_of(std::span<const u8> bytes, const ElfHeade
   return sections;
 }
 
-// The contents of a section, as far as they are in the file.
 std::span<const u8> contents_of(std::span<const u8> bytes, const SectionHeader& section) {
   return has_range(bytes, section.offset, section.size) ? bytes.subspan(section.offset, section.size)
                                                         : std::span<const u8>();
@@ -36,6 +29,13 @@ std::string text_at(std::span<const u8> strings, u64 offset) {
   const auto rest = strings.subspan(offset);
   return {rest.begin(), std::find(rest.begin(), rest.end(), u8{0})};
 }
+
+namespace {
+
+constexpr u32 kProgramBits = 1, kSymbolTable = 2, kDynamicSymbols = 11;
+constexpr u64 kExecutable = 4;
+constexpr u8 kNoType = 0, kFunction = 2, kIndirectFunction = 10;
+constexpr u16 kTypeRelocatable = 1;
 
 // Of code, and not $x or $d, which tell code from data.
 bool is_label(const SymbolEntry& symbol, std::string_view name) {

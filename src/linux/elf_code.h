@@ -7,6 +7,7 @@
 
 #include "base/types.h"
 #include "kvrm/result.h"
+#include "linux/elf_format.h"
 
 namespace kvrm::linux_abi {
 
@@ -24,5 +25,12 @@ struct ElfCode {
 // The executable sections of any AArch64 ELF file, or where it has none the executable segments without the ELF
 // headers. The error: it is no such file.
 Result<std::vector<ElfCode>> find_code(std::span<const u8> bytes);
+
+// The section headers; none where they are not whole.
+std::vector<SectionHeader> sections_of(std::span<const u8> bytes, const ElfHeader& header);
+// The contents of a section, as far as they are in the file.
+std::span<const u8> contents_of(std::span<const u8> bytes, const SectionHeader& section);
+// A string of a string table; empty beyond its end.
+std::string text_at(std::span<const u8> strings, u64 offset);
 
 }  // namespace kvrm::linux_abi

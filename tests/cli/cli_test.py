@@ -168,7 +168,9 @@ class Guests(GuestCase):
             self.assertIn("pc 0x", message)
             self.assertIn(text, message)
             self.assertIn("x30", message)
-        self.assertIn("00000000dead0010", run("run", self.guest("crash")).stderr.decode())
+        message = run("run", self.guest("crash")).stderr.decode()
+        self.assertIn("00000000dead0010", message)
+        self.assertIn("kvrm: in _start+0x8\n", message)
 
     def test_budget(self):
         result = run("run", "--max-instructions", "1000003", "--stats=json", self.guest("forever"))

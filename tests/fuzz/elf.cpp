@@ -8,6 +8,8 @@
 #include "linux/freestanding/layout.h"
 #include "linux/process.h"
 #include "memory/address_space.h"
+#include "symbols/discover.h"
+#include "symbols/library.h"
 
 namespace kvrm::fuzz {
 namespace {
@@ -80,8 +82,20 @@ static void promise_code(std::span<const std::uint8_t> bytes) {
   }
 }
 
+// Names of routines: whatever the file is, reading it ends.
+static void promise_routines(std::span<const std::uint8_t> bytes) {
+  if (const auto linked = kvrm::symbols::Linked::open(bytes)) {
+    for (const auto& one : kvrm::symbols::discover(linked.value()).routines) {
+      KVRM_PROMISE(one.size % 4 == 0 && one.words.size() * 4 == one.size && one.size <= bytes.size());
+    }
+  }
+  kvrm::symbols::Linker linker;
+  if (linker.add(bytes, 0).ok()) (void)linker.link();
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   promise_code({data, size});
+  promise_routines({data, size});
   auto program = kvrm::linux_abi::parse_elf({data, size});
   if (!program) {
     KVRM_PROMISE(!program.error().message.empty() && program.error().message.find('\n') == std::string::npos);
