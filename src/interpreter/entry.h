@@ -95,6 +95,7 @@ struct Context {
   memory::Tlb* translations;
   memory::Mmu* mmu;
   class PredecodeCache* cache;
+  class BulkSteps* bulk_steps;  // null: no entry asks for them
 
   // The entry pc of the region that last paused because the budget ended; kNoAddress: not in the last burst.
   u64 paused_region;
