@@ -28,8 +28,10 @@ Statistics numbered(std::uint64_t scale) {
            {"regions", ++next * scale, static_cast<double>(++next * scale), ++next * scale, ++next * scale,
             ++next * scale, static_cast<double>(++next * scale)}};
   windows_given_up = {{"one", ++next * scale}, {"two", ++next * scale}};
-  loops = {++next * scale, ++next * scale, ++next * scale, ++next * scale, ++next * scale, {{"a call", ++next * scale}},
-           ++next * scale};
+  loops = {++next * scale, ++next * scale,
+           ++next * scale, ++next * scale,
+           ++next * scale, {{"a call", ++next * scale}},
+           ++next * scale, {}};
   floats = {++next * scale, ++next * scale};
   for (auto& number : dispatch.routed) number = ++next * scale;
   for (auto& row : dispatch.confusion) row.fill(++next * scale);
