@@ -17,8 +17,6 @@ using interpreter::Entry;
 using memory::kPageSize;
 
 constexpr u64 kMostWords = 64;
-// A loop is proposed when its branch back was seen so often in traces.
-constexpr u64 kHotSamples = 24;
 // Without regions, traces of so many instructions are taken after so many others: at first, and while they show loops
 // that are not proposed yet.
 constexpr u32 kTraceSteps = 32;
@@ -70,14 +68,27 @@ interpreter::Regions::Pace LaneLoops::between_bursts(const Cpu& cpu, u64 retired
 void LaneLoops::stepped(u64 from, u64 to) {
   if (inner_) inner_->stepped(from, to);
   ++sampled_;
+  if (const auto ends = heads_.find(from); ends != heads_.end() && ends->second != to)
+    ++candidates_[ends->second].exits;
   if (to > from || from - to >= kMostWords * 4 || (from ^ to) >= kPageSize) return;
-  if (candidates_.size() >= kMostCandidates) candidates_.clear();
+  if (candidates_.size() >= kMostCandidates || heads_.size() >= kMostCandidates) {
+    candidates_.clear();
+    heads_.clear();
+  }
+  heads_[from] = to;
   Candidate& candidate = candidates_[to];
   newly_found_ += candidate.samples == 0;
   candidate.branch = from;
   ++candidate.samples;
   shows_more_ |= !candidate.settled;
-  if (!candidate.settled && candidate.samples >= (eager_ ? 1 : kHotSamples)) hot_.push_back(to);
+  if (!candidate.settled && is_hot(candidate)) hot_.push_back(to);
+}
+
+// A region holds the whole of a nest of loops and loses by a piece that is taken out of it; so beside regions a loop
+// has to be longer.
+bool LaneLoops::is_hot(const Candidate& candidate) const {
+  const u64 samples = inner_ ? 256 : 24, trips = inner_ ? 128 : 8;
+  return eager_ || (candidate.samples >= samples && candidate.samples >= trips * candidate.exits);
 }
 
 std::optional<LoopCode> LaneLoops::code_at(u64 head, u64 branch) {

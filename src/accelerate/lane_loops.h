@@ -41,7 +41,7 @@ class LaneLoops final : public interpreter::Regions, public interpreter::BulkSte
   // A loop whose branch back was seen.
   struct Candidate {
     u64 branch = 0;  // the branch back that was seen last
-    u64 samples = 0;
+    u64 samples = 0, exits = 0;  // how often it was taken and not taken
     LoopCode code;  // what was proposed; proven or refused
     bool settled = false;
   };
@@ -59,6 +59,7 @@ class LaneLoops final : public interpreter::Regions, public interpreter::BulkSte
     bool left_out = false, newly_left_out = false;
   };
 
+  bool is_hot(const Candidate& candidate) const;
   void propose(u64 head, Candidate& candidate);
   std::optional<LoopCode> code_at(u64 head, u64 branch);
   bool holds(const u8* page, const LoopCode& code) const;
@@ -72,6 +73,7 @@ class LaneLoops final : public interpreter::Regions, public interpreter::BulkSte
   translator::LaneRegions* const inner_;
   const bool eager_;
   std::unordered_map<u64, Candidate> candidates_;  // by head
+  std::unordered_map<u64, u64> heads_;  // of candidates, by branch
   std::unordered_map<u64, Proven> proven_;  // by head
   std::unordered_map<const interpreter::Entry*, Proven*> installed_;
   std::vector<u64> scratch_;  // for any of them

@@ -20,7 +20,7 @@ class Loops(GuestCase):
     def test_results_stay_the_same(self):
         for engine in "interp", "auto", "jit":
             command = ["run", "--device", "cpu", "--engine", engine, "--stats=json"]
-            results = [run(*command, "--accelerate", way, self.guest("slow"), input=b"abc") for way in ("off", "on")]
+            results = [run(*command, "--accelerate", setting, self.guest("slow"), input=b"abc") for setting in ("off", "on")]
             off, on = (json.loads(result.stderr.splitlines()[-1]) for result in results)
             self.assertEqual(results[0].stdout, results[1].stdout)
             self.assertEqual(off["instructions"], on["instructions"])

@@ -19,7 +19,7 @@ void kvrm_loop_store_8(u64 address, u64 value);
 void kvrm_loop_atomic();
 }
 
-struct Links {};
+struct LoopLinks {};
 
 // No access faults here: an iteration that would is not part of a bulk step. Accesses of more than eight bytes come in
 // pieces, in rising order.
@@ -34,8 +34,7 @@ struct LoopMemory {
       put(value, kvrm_loop_load_4(address));
     } else {
       Pieces<T> pieces;
-#pragma clang loop unroll(full)
-      for (u32 i = 0; i < Pieces<T>::kCount; ++i) pieces.all[i] = kvrm_loop_load_8(address + i * 8);
+      load_pieces<T>(pieces, address);
       if constexpr (sizeof(T) % 8 != 0) kvrm_loop_atomic();  // an odd number of words: refused
       __builtin_memcpy(&value, pieces.all, Pieces<T>::kCount * 8);
     }
@@ -54,8 +53,7 @@ struct LoopMemory {
       Pieces<T> pieces;
       __builtin_memcpy(pieces.all, &value, Pieces<T>::kCount * 8);
       if constexpr (sizeof(T) % 8 != 0) kvrm_loop_atomic();
-#pragma clang loop unroll(full)
-      for (u32 i = 0; i < Pieces<T>::kCount; ++i) kvrm_loop_store_8(address + i * 8, pieces.all[i]);
+      store_pieces<T>(pieces, address);
     }
     return Trap::kNone;
   }
@@ -74,6 +72,21 @@ struct LoopMemory {
     static constexpr u32 kCount = sizeof(T) / 8;
     u64 all[kCount == 0 ? 1 : kCount];
   };
+  // One by one: a loop would stay in the bitcode.
+  template <class T, u32 i = 0>
+  static KVRM_INLINE void load_pieces(Pieces<T>& pieces, u64 address) {
+    if constexpr (i < Pieces<T>::kCount) {
+      pieces.all[i] = kvrm_loop_load_8(address + i * 8);
+      load_pieces<T, i + 1>(pieces, address);
+    }
+  }
+  template <class T, u32 i = 0>
+  static KVRM_INLINE void store_pieces(const Pieces<T>& pieces, u64 address) {
+    if constexpr (i < Pieces<T>::kCount) {
+      kvrm_loop_store_8(address + i * 8, pieces.all[i]);
+      store_pieces<T, i + 1>(pieces, address);
+    }
+  }
   template <class T, class Bits>
   static KVRM_INLINE void put(T& value, Bits bits) {
     __builtin_memcpy(&value, &bits, sizeof(T));

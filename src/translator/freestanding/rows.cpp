@@ -16,6 +16,8 @@ namespace kvrm::translator {
 
 #if defined(KVRM_LANES)
 using Links = LaneLinks;
+#elif defined(KVRM_LOOP_ROWS)
+using Links = LoopLinks;
 #endif
 
 template <class Op>
