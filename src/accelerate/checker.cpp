@@ -31,6 +31,7 @@ class Checker {
   bool carries_hold();
   bool carry_holds(const Carried& carried);
   bool is_sum(const Carried& carried, const Node& node) const;
+  bool is_extreme(const Carried& carried, const Node& node) const;
   bool is_before(u16 number, const Carried& carried) const;
   int degree(u16 number, u32 width);
   int find_degree(u16 number, u32 width);
@@ -76,6 +77,20 @@ bool Checker::is_sum(const Carried& carried, const Node& node) const {
   if (at(carried.term).width != carried.width || node.width != carried.width) return false;
   return (is_before(node.a, carried) && node.b == carried.term) ||
          (either_order && is_before(node.b, carried) && node.a == carried.term);
+}
+
+// Whether the node is the lesser, or the greater, of what was before and the term.
+bool Checker::is_extreme(const Carried& carried, const Node& node) const {
+  if (node.op != Op::kSelect || node.width != carried.width || depends_on(carried.term, carried.input)) return false;
+  const Node& order = at(node.a);
+  const bool without_sign = order.op == Op::kLess || order.op == Op::kLessEqual;
+  const bool with_sign = order.op == Op::kLessSigned || order.op == Op::kLessEqualSigned;
+  if (!(carried.op == Op::kLess && without_sign) && !(carried.op == Op::kLessSigned && with_sign)) return false;
+  // The select takes the compare's first operand if that is less.
+  const u16 lesser = carried.subtracts ? node.c : node.b, greater = carried.subtracts ? node.b : node.c;
+  if (order.a != lesser || order.b != greater) return false;
+  return (is_before(node.b, carried) && node.c == carried.term) ||
+         (is_before(node.c, carried) && node.b == carried.term);
 }
 
 bool Checker::depends_on(u16 number, u16 input) const {
@@ -138,6 +153,7 @@ bool Checker::carry_holds(const Carried& carried) {
       if (node.op != (carried.subtracts ? Op::kSub : Op::kAdd) || !is_sum(carried, node)) return fail("not its step");
       return shape(carried.term) == Shape::kInvariant || fail("a step that changes");
     case Carry::kReduction: {
+      if (is_compare(carried.op)) return is_extreme(carried, node) || fail("not the extreme it names");
       constexpr Op kFolds[] = {Op::kAdd, Op::kMul, Op::kAnd, Op::kOr, Op::kXor, Op::kSub};
       if (std::ranges::find(kFolds, carried.op) == std::end(kFolds) || node.op != carried.op || carried.subtracts)
         return fail("not its operation");

@@ -136,16 +136,16 @@ void BitcodeExtractor::simplify(llvm::Function& function) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, groups, modules);
   const auto combine = [] {
-    return llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(2));
+    return llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1));
   };
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  passes.addPass(llvm::LowerConstantIntrinsicsPass());
   passes.addPass(llvm::EarlyCSEPass(true));
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(combine());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(CompareOperands());
+  passes.addPass(llvm::LowerConstantIntrinsicsPass());
   passes.addPass(combine());
   passes.addPass(llvm::EarlyCSEPass(true));
   passes.addPass(llvm::ADCEPass());

@@ -48,6 +48,7 @@ u16 NodeBuilder::make_truncated(u16 a, u32 width) {
     case Op::kAnd:
     case Op::kOr:
     case Op::kXor: return binary(node.op, truncate(node.a, width), truncate(node.b, width));
+    case Op::kSelect: return select(node.a, truncate(node.b, width), truncate(node.c, width));
     default: return fold(Op::kTruncate, width, a, 0, 0);
   }
 }
@@ -56,7 +57,49 @@ u16 NodeBuilder::binary(Op op, u16 a, u16 b) {
   const u32 width = nodes_[a].width;
   if (op == Op::kAnd && nodes_[b].op == Op::kConstant && width == 64 && nodes_[b].value == mask_of(32))
     return extend(truncate(a, 32), 64);
+  if (width == 1) {
+    for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
+      const std::optional<u16> order = op == Op::kXor   ? order_of_flags(one, other)
+                                       : op == Op::kAnd ? strict_order(one, other)
+                                       : op == Op::kOr  ? weak_order(one, other)
+                                                        : std::nullopt;
+      if (order) return *order;
+    }
+  }
   return fold(op, width, a, b, 0);
+}
+
+std::optional<u16> NodeBuilder::order_of_flags(u16 n, u16 v) {
+  const Node sign = nodes_[n], overflow = nodes_[v];
+  if (sign.op != Op::kLessSigned || overflow.op != Op::kLessSigned) return std::nullopt;
+  const bool inverted = nodes_[sign.a].op == Op::kConstant;  // -1 < a - b
+  const u16 result = inverted ? sign.b : sign.a;
+  const u32 width = nodes_[result].width;
+  if (inverted ? !is_constant(sign.a, mask_of(width)) : !is_constant(sign.b, 0)) return std::nullopt;
+  const Node difference = nodes_[result], both = nodes_[overflow.a];
+  if (difference.op != Op::kSub || !is_constant(overflow.b, 0) || both.op != Op::kAnd) return std::nullopt;
+  // The operands differ in sign, and so does the result from the first.
+  const Node operands{Op::kXor, static_cast<u8>(width), difference.a, difference.b};
+  const Node change{Op::kXor, static_cast<u8>(width), difference.a, result};
+  if (nodes_[both.a] != operands || nodes_[both.b] != change) return std::nullopt;
+  const u16 less = compare(Op::kLessSigned, difference.a, difference.b);
+  return inverted ? inverse(less) : less;
+}
+
+std::optional<u16> NodeBuilder::strict_order(u16 order, u16 unequal) {
+  const Node one = nodes_[order], other = nodes_[unequal];
+  if (other.op != Op::kNotEqual || (one.op != Op::kLessEqual && one.op != Op::kLessEqualSigned)) return std::nullopt;
+  const bool same = (one.a == other.a && one.b == other.b) || (one.a == other.b && one.b == other.a);
+  if (!same) return std::nullopt;
+  return compare(one.op == Op::kLessEqual ? Op::kLess : Op::kLessSigned, one.a, one.b);
+}
+
+std::optional<u16> NodeBuilder::weak_order(u16 order, u16 equal) {
+  const Node one = nodes_[order], other = nodes_[equal];
+  if (other.op != Op::kEqual || (one.op != Op::kLess && one.op != Op::kLessSigned)) return std::nullopt;
+  const bool same = (one.a == other.a && one.b == other.b) || (one.a == other.b && one.b == other.a);
+  if (!same) return std::nullopt;
+  return compare(one.op == Op::kLess ? Op::kLessEqual : Op::kLessEqualSigned, one.a, one.b);
 }
 
 u16 NodeBuilder::inverse(u16 condition) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,10 @@ class NodeBuilder {
 
  private:
   u16 fold(Op op, u32 width, u16 a, u16 b, u16 c);
+  // "N differs from V" of a - b, which is a < b; and "a <= b and a != b".
+  std::optional<u16> order_of_flags(u16 n, u16 v);
+  std::optional<u16> strict_order(u16 order, u16 unequal);
+  std::optional<u16> weak_order(u16 order, u16 equal);
   u16 make_truncated(u16 a, u32 width);
 
   struct Pieces {

@@ -28,6 +28,7 @@ class Prover {
   void carry_parts();
   std::optional<Carried> affine(u16 input, u16 output) const;
   std::optional<Carried> reduction(u16 input, u16 output) const;
+  std::optional<Carried> extreme(u16 input, u16 output) const;
   // The expression without the extension of a 32-bit result; its width.
   std::pair<u16, u8> stripped(u16 node) const;
   bool is_part(u16 node, u16 input, u8 width) const;
@@ -113,6 +114,21 @@ std::optional<Carried> Prover::reduction(u16 input, u16 output) const {
   return Carried{Carry::kReduction, width, input, output, term, false, node.op};
 }
 
+// A minimum or maximum: a select between the operands of its condition, a compare.
+std::optional<Carried> Prover::extreme(u16 input, u16 output) const {
+  const auto [result, width] = stripped(it_.outputs[output].node);
+  const Node& node = at(result);
+  if (node.op != Op::kSelect || width < 32) return std::nullopt;
+  const Node& order = at(node.a);
+  const bool is_signed = order.op == Op::kLessSigned || order.op == Op::kLessEqualSigned;
+  if (!is_signed && order.op != Op::kLess && order.op != Op::kLessEqual) return std::nullopt;
+  const bool is_least = order.a == node.b && order.b == node.c, is_greatest = order.a == node.c && order.b == node.b;
+  const u16 term = is_part(node.b, input, width) ? node.c : node.b;
+  const u16 before = term == node.b ? node.c : node.b;
+  if ((!is_least && !is_greatest) || !is_part(before, input, width) || reached_from({term})[input]) return std::nullopt;
+  return Carried{Carry::kReduction, width, input, output, term, is_greatest, is_signed ? Op::kLessSigned : Op::kLess};
+}
+
 // What these nodes depend on, themselves included.
 std::vector<bool> Prover::reached_from(const std::vector<u16>& roots) const {
   std::vector<bool> reached(it_.nodes.size());
@@ -137,7 +153,9 @@ void Prover::carry_parts() {
     if (at(i).op != Op::kInput || std::ranges::count(proof_.carried, i, &Carried::input) != 0) continue;
     const auto output = output_of(i);
     if (!output) continue;
-    if (auto carried = reduction(i, *output)) {
+    auto carried = reduction(i, *output);
+    if (!carried) carried = extreme(i, *output);
+    if (carried) {
       proof_.carried.push_back(*carried);
     } else {
       const u16 node = it_.outputs[*output].node;

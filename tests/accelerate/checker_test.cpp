@@ -21,6 +21,8 @@ const std::vector<Words> kLoops = {
     {stp_q_post(0, 1, 1, 2), ldp_q_post(0, 1, 0, 2), subs_imm(1, 3, 3, 32), b_cond(kHi, -3)},
     {ldr_post(0, 2, 0, 1), ldr_post(0, 3, 1, 1), cmp(0, 2, 3), b_cond(kNe, 4), cbnz(2, -4)},
     {ldr_post(2, 2, 0, 4), ldr_post(2, 3, 1, 4), madd(1, 4, 2, 3, 4), subs_imm(1, 5, 5, 1), b_cond(kNe, -4)},
+    {ldr_post(2, 2, 0, 4), cmp(0, 2, 4), csel(0, 4, 2, 4, kLt), cmp(1, 0, 1), b_cond(kNe, -4)},
+    {ldr_post(3, 2, 0, 8), cmp(1, 4, 2), csel(1, 4, 2, 4, kLo), cmp(1, 0, 1), b_cond(kNe, -4)},
     {ldr_post(0, 2, 0, 1), ldr_reg(0, 2, 4, 2), str_post(0, 2, 1, 1), cmp(1, 0, 3), b_cond(kNe, -4)},
 };
 

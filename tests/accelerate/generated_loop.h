@@ -108,7 +108,16 @@ class LoopGenerator {
     const int unit = 1 << size;
     const int strides[] = {unit, unit, unit, -unit, 0, 1, 2 * unit, 24, -17, 64, 255, -256};
     const int stride = one_of(strides);
-    switch (pick(22)) {
+    switch (pick(24)) {
+      case 22:
+      case 23: {  // the least or the greatest, or how often
+        const u32 to = data(), narrow = static_cast<u32>(pick(2));
+        body.push_back(ldr_post(2 + narrow, 8, base(), 4 << narrow));
+        body.push_back(cmp(narrow, chance(2) ? 8 : to, chance(2) ? to : 8));
+        const u32 condition = static_cast<u32>(pick(14));
+        if (chance(3)) return body.push_back(csinc(narrow, to, to, to, condition));
+        return body.push_back(csel(narrow, to, chance(2) ? 8 : to, chance(2) ? to : 8, condition));
+      }
       case 20: {  // a table
         body.push_back(ldr_post(0, 8, 0, 1));
         body.push_back(ldr_reg(chance(2) ? 0 : 2, 9, 2, 8));

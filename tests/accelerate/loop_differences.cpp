@@ -1,5 +1,5 @@
-// loop_differences COUNT [FIRST] [jit]: compares so many generated loops with and without bulk steps, says how many of
-// each kind there were, and fails at the first difference.
+// loop_differences COUNT [FIRST] [interp|jit]: compares so many generated loops with and without bulk steps, says how
+// many of each kind there were, and fails at the first difference.
 #include <cstdio>
 #include <cstdlib>
 #include <map>

@@ -70,6 +70,16 @@ TEST(Prover, Reductions) {
     for (const u32 sf : {0u, 1u})
       expect_kind({ldr_post(2 + sf, 2, 0, 4), op(sf, 4, 4, 2), cmp(1, 0, 1), b_cond(kNe, -3)}, Kind::kReduction);
   }
+  // The least, the greatest, with and without a sign; how many differ from a value.
+  for (const u32 sf : {0u, 1u}) {
+    for (const u32 condition : {kLt, kGt, kLo, kHi, kLe, kHs}) {
+      expect_kind(
+          {ldr_post(2 + sf, 2, 0, 4), cmp(sf, 2, 4), csel(sf, 4, 2, 4, condition), cmp(1, 0, 1), b_cond(kNe, -4)},
+          Kind::kReduction);
+    }
+    expect_kind({ldr_post(2, 2, 0, 4), cmp(0, 2, 3), csinc(sf, 4, 4, 4, kEq), cmp(1, 0, 1), b_cond(kNe, -4)},
+                Kind::kReduction);
+  }
   expect_kind({ldr_post(2, 2, 0, 4), ldr_post(2, 3, 1, 4), madd(1, 4, 2, 3, 4), subs_imm(1, 5, 5, 1), b_cond(kNe, -4)},
               Kind::kReduction);
 }

@@ -148,6 +148,18 @@ inline u32 first_zero(const u64* column, u32 count) {
   return i;
 }
 
+// The least or the greatest, of numbers with or without a sign.
+inline u64 fold_extreme(bool is_signed, bool greatest, u32 width, u64 value, const u64* column, u32 count) {
+  const u64 flip = (greatest ? ~u64{0} : 0) ^ (is_signed ? u64{1} << (width - 1) : 0);  // makes it the least of all
+  const u64 mask = mask_of(width);
+  u64 least = (value ^ flip) & mask;
+  for (u32 i = 0; i < count; ++i) {
+    const u64 one = (column[i] ^ flip) & mask;
+    least = one < least ? one : least;
+  }
+  return (least ^ flip) & mask;
+}
+
 // op(value, column[0], ..., column[count - 1]) for an operation whose order does not matter.
 inline u64 fold(Op op, u32 width, u64 value, const u64* column, u32 count) {
   switch (op) {

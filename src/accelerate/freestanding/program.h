@@ -46,8 +46,8 @@ struct Carried {
   u16 input = 0;     // the node before
   u16 output = 0;    // index of the output
   u16 term = kNoNode;  // kAffine: the step, an invariant; kReduction: what is folded in; kPrevious: the value
-  bool subtracts = false;  // kAffine: the step is minus the term
-  Op op = Op::kAdd;  // kReduction
+  bool subtracts = false;  // kAffine: the step is minus the term; of a minimum: it is a maximum
+  Op op = Op::kAdd;  // kReduction; kLess and kLessSigned: the lesser one
   friend bool operator==(const Carried&, const Carried&) = default;
 };
 

@@ -369,9 +369,14 @@ void Step<Memory>::keep_last(u32 count) {
   for (u32 i = 0; i < loop_.carried.count; ++i) {
     const Carried& carried = loop_.carried[i];
     if (carried.carry == Carry::kReduction) {
+      const auto folded = [&](u64 value, u32 first, u32 end) {
+        const u64* terms = column(carried.term) + first;
+        if (!is_compare(carried.op)) return fold(carried.op, carried.width, value, terms, end - first);
+        return fold_extreme(carried.op == Op::kLessSigned, carried.subtracts, carried.width, value, terms, end - first);
+      };
       before_[i] = after_[i];  // of which more than `width` bits count before the first iteration
-      if (count > 1) before_[i] = fold(carried.op, carried.width, before_[i], column(carried.term), count - 1);
-      after_[i] = fold(carried.op, carried.width, before_[i], column(carried.term) + count - 1, 1);
+      if (count > 1) before_[i] = folded(before_[i], 0, count - 1);
+      after_[i] = folded(before_[i], count - 1, count);
     } else if (carried.carry == Carry::kPrevious) {
       before_[i] = count > 1 ? column(carried.term)[count - 2] : after_[i];
       after_[i] = column(carried.term)[count - 1];
