@@ -87,7 +87,7 @@ void LaneLoops::stepped(u64 from, u64 to) {
 // A region holds the whole of a nest of loops and loses by a piece that is taken out of it; so beside regions a loop
 // has to be longer.
 bool LaneLoops::is_hot(const Candidate& candidate) const {
-  const u64 samples = inner_ ? 256 : 24, trips = inner_ ? 128 : 8;
+  const u64 samples = inner_ ? 128 : 24, trips = inner_ ? 128 : 8;
   return eager_ || (candidate.samples >= samples && candidate.samples >= trips * candidate.exits);
 }
 

@@ -121,7 +121,7 @@ Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options, D
   std::shared_ptr<accelerate::Loops> loops;
   if (options.accelerate && !options.shared_memory && dispatch.is_table() && !dispatch.every()) {
     loops = accelerate::Loops::create(error);
-    if (!loops && options.notice) options.notice("--accelerate: " + error);
+    if (!loops && options.notice) options.notice("no bulk steps of loops: " + error);
   }
   return std::unique_ptr<CpuBackend>(
       new CpuBackend(options, std::move(dispatch), std::move(translator), std::move(loops)));
