@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <span>
 
 #include "accelerate/freestanding/step.h"
 
@@ -206,7 +207,7 @@ void Prover::add_linear() {
 // Modulo 2^width. A part of 32 bits has an upper half of zeros, which only a sum of 32 bits does without.
 bool Prover::is_linear(u16 number, const std::vector<u16>& parts, u8 width, Known& known) const {
   const auto found = known.find({number, width});
-  return found != known.end() ? found->second : known[{number, width}] = find_linear(number, parts, width, known);
+  return found != known.end() ? found->second : (known[{number, width}] = find_linear(number, parts, width, known));
 }
 
 bool Prover::find_linear(u16 number, const std::vector<u16>& parts, u8 width, Known& known) const {

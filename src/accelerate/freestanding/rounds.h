@@ -51,6 +51,11 @@ class Step {
   u32 round(u64 most);
   bool prepare_first();
   u32 granted(const Access& access, u32 count);
+  // In the next iteration; the page is in the TLB.
+  u64 host_address(const Access& access) const {
+    const u64 address = values_[access.address];
+    return reinterpret_cast<u64>(access.is_store ? memory_.writable(address) : memory_.readable(address));
+  }
   u64 one_page(const Access& access, u32 count) const;
   u32 gather(const Access& access, u32 count);
   u64 contiguous(u64 address, u64 stride, u32 size, bool is_store, u64 count);
@@ -274,11 +279,13 @@ u32 Step<Memory>::gather(const Access& access, u32 count) {
 // Whether ranges [a, a + size_a) and [b, b + size_b) share a byte.
 constexpr bool overlap(u64 a, u64 size_a, u64 b, u64 size_b) { return a - b < size_b || b - a < size_a; }
 
-// A load of iteration j must not see a store of an iteration i < j of the round, nor one before it in its own.
+// A load of iteration j must not see a store of an iteration i < j of the round, nor one before it in its own. Compares
+// addresses of the host, which are side by side where the guest's are: two addresses of the guest may mean one frame.
 template <class Memory>
 u32 Step<Memory>::until_overlap(const Access& load, const Access& store, bool load_is_later, u32 count) const {
-  const u64 stride = steps_[store.address], from = values_[load.address], to = values_[store.address];
+  const u64 stride = steps_[store.address], to = host_address(store);
   const bool has_range = is_affine(load.address);
+  const u64 from = has_range ? host_address(load) : 0;
   if (has_range && steps_[load.address] == stride) {
     const u64 way = stride * (count - 1);
     const bool down = static_cast<i64>(stride) < 0;
@@ -293,10 +300,12 @@ u32 Step<Memory>::until_overlap(const Access& load, const Access& store, bool lo
   const bool falls = static_cast<i64>(stride) < 0;
   const u64 low = falls ? to + span : to, size = (falls ? 0 - span : span) + store.size;
   if (!has_range) {
-    const AddressRange range = range_of(column(load.address), count);
-    if (!overlap(range.low, range.high - range.low + load.size, low, size)) return count;
+    const u64* const addresses = column(load.address);
+    const AddressRange range = range_of(addresses, count);
+    const u64 origin = one_page(load, count);
+    if (origin && !overlap(range.low + origin, range.high - range.low + load.size, low, size)) return count;
     for (u32 i = 0; i < count; ++i) {
-      if (overlap(column(load.address)[i], load.size, low, size)) return 0;
+      if (overlap(reinterpret_cast<u64>(memory_.readable(addresses[i])), load.size, low, size)) return 0;
     }
     return count;
   }
@@ -397,7 +406,7 @@ bool Step<Memory>::stores_are_apart() const {
       const Access& other = loop_.accesses[j];
       if (!other.is_store) continue;
       if (steps_[other.address] != stride || size == 0) return false;
-      const u64 apart = values_[other.address] - values_[one.address];
+      const u64 apart = host_address(other) - host_address(one);
       const u64 within = static_cast<i64>(apart) < 0 ? (size - (0 - apart) % size) % size : apart % size;
       if (within < one.size || size - within < other.size) return false;
     }

@@ -98,7 +98,7 @@ u64 Step<Memory>::whole_ranges(u64 most) {
   const u64 back = static_cast<i64>(stride) < 0 ? bytes - width : 0;
   u8* const to = memory_.writable(low_store) - back;
   if (loop_.bulk == Bulk::kCopy) {
-    const u64 from = low_load - back, into = low_store - back;
+    const u64 from = reinterpret_cast<u64>(memory_.readable(low_load)) - back, into = reinterpret_cast<u64>(to);
     const bool apart = !overlap(from, bytes, into, bytes);
     // In the guest's order, a load must not see a store of an earlier iteration.
     if (!apart && (static_cast<i64>(stride) < 0 ? into < from : into > from)) return 0;
