@@ -13,7 +13,9 @@ namespace kvrm::accelerate {
 // One thread at a time.
 class Extractor {
  public:
-  // Null, and why, if this build has no translator.
+  // Whether this build has a translator; why not otherwise.
+  static bool is_there(std::string& error);
+  // Null, and why, if the bitcode cannot be read. Takes milliseconds.
   static std::unique_ptr<Extractor> create(std::string& error);
   virtual ~Extractor() = default;
 

@@ -5,8 +5,7 @@
 namespace kvrm::accelerate {
 
 std::shared_ptr<Loops> Loops::create(std::string& error) {
-  auto extractor = Extractor::create(error);
-  return extractor ? std::shared_ptr<Loops>(new Loops(std::move(extractor))) : nullptr;
+  return Extractor::is_there(error) ? std::shared_ptr<Loops>(new Loops) : nullptr;
 }
 
 std::shared_ptr<const ProvenLoop> Loops::prove(const LoopCode& code) {
@@ -16,6 +15,8 @@ std::shared_ptr<const ProvenLoop> Loops::prove(const LoopCode& code) {
   if (loops_.size() >= kMost) return nullptr;
   LoopFacts& facts = loops_[{code.head, code.words}];
   facts.code = code;
+  if (!extractor_) extractor_ = Extractor::create(facts.refusal);
+  if (!extractor_) return nullptr;
   std::optional<Iteration> iteration = extractor_->extract(code, facts.refusal);
   if (!iteration) return nullptr;
   std::optional<Proof> proof = accelerate::prove(*iteration, facts.refusal);

@@ -46,12 +46,12 @@ class Loops {
   std::vector<LoopFacts> facts() const;
 
  private:
-  explicit Loops(std::unique_ptr<Extractor> extractor) : extractor_(std::move(extractor)) {}
+  Loops() = default;
 
   using Key = std::pair<u64, std::vector<u32>>;
   static constexpr std::size_t kMost = 1024;  // a guest can make any number of loops
   mutable std::mutex mutex_;
-  const std::unique_ptr<Extractor> extractor_;
+  std::unique_ptr<Extractor> extractor_;  // made for the first loop
   std::map<Key, LoopFacts> loops_;
   std::atomic<u64> found_ = 0, sampled_ = 0;
 };

@@ -3,8 +3,13 @@
 
 namespace kvrm::accelerate {
 
-std::unique_ptr<Extractor> Extractor::create(std::string& error) {
+bool Extractor::is_there(std::string& error) {
   error = "this build has no translator";
+  return false;
+}
+
+std::unique_ptr<Extractor> Extractor::create(std::string& error) {
+  is_there(error);
   return nullptr;
 }
 
