@@ -95,7 +95,6 @@ struct Context {
   memory::Tlb* translations;
   memory::Mmu* mmu;
   class PredecodeCache* cache;
-  class BulkSteps* bulk_steps;  // null: no entry asks for them
 
   // The entry pc of the region that last paused because the budget ended; kNoAddress: not in the last burst.
   u64 paused_region;
@@ -113,6 +112,8 @@ struct Context {
   // A fetch that failed continues here, so that the branch before it retires like any other.
   Entry fetch_fault;
   Trap fetch_trap;
+
+  class BulkSteps* bulk_steps;  // null: no entry asks for them
 };
 
 // The address of the entry itself, to which budgets are biased.
