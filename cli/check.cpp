@@ -27,6 +27,7 @@ Result<Side> make_side(const Settings& settings, const ProgramFilePointer& file,
   Options options = settings.options;
   options.engine = engine;
   options.device = Device::kCpu;
+  options.accelerate = options.accelerate && engine != Engine::kInterpreter;
   Program program = settings.program;
   program.file = file;
   program.input = input;

@@ -18,6 +18,7 @@ using Command = std::function<int()>;
 // when the command runs.
 void add_run(CommandSpec program, const std::vector<std::string>& separated, Command& chosen);
 void add_fleet(CommandSpec program, const std::vector<std::string>& separated, Command& chosen);
+void add_loops(CommandSpec program, const std::vector<std::string>& separated, Command& chosen);
 void add_info(CommandSpec program, Command& chosen);
 void add_disasm(CommandSpec program, Command& chosen);
 void add_models(CommandSpec program, Command& chosen);

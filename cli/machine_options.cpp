@@ -84,6 +84,11 @@ void add_machine_options(CommandSpec command, MachineArguments& arguments) {
       .one_of({"all", "quick", "regions"})
       .show_default();
   command.option("--jit-budget", arguments.jit_budget, "Seconds of compiling the translator may take in all");
+  command
+      .option("--accelerate", arguments.accelerate,
+              "Run many iterations at once of loops whose effect is proved; results stay the same (CPU device)")
+      .one_of({"on", "off"})
+      .show_default();
   command.option("--max-instructions", arguments.max_instructions,
                  "Stop each program after exactly this many instructions (1000000, 1e9)");
   command.option("--memory", arguments.memory, "A guest's memory limit (512M, 4G)").show_default();
@@ -130,6 +135,7 @@ Result<Settings> settings_of(const MachineArguments& arguments, const std::vecto
   settings.options.device = device_named(arguments.device);
   settings.options.engine = engine_named(arguments.engine);
   settings.options.perf_map = arguments.perf_map;
+  settings.options.accelerate = arguments.accelerate == "on";
   settings.options.windows = !arguments.no_windows;
   settings.options.abandon_compilers = true;  // main() ends with _Exit
   if (const std::string problem = code_cache_problem(arguments.root); !problem.empty()) {

@@ -30,6 +30,7 @@ struct MachineArguments {
   bool unverified = false;
   bool dispatch_every = false;
   bool lane_stats = false;
+  std::string accelerate = "off";
   bool perf_map = false;
   bool no_windows = false;
   bool verbose = false;

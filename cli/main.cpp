@@ -14,6 +14,7 @@ namespace {
 void add_commands(CommandSpec program, const std::vector<std::string>& separated, Command& chosen) {
   add_run(program, separated, chosen);
   add_fleet(program, separated, chosen);
+  add_loops(program, separated, chosen);
   add_info(program, chosen);
   add_disasm(program, chosen);
   add_symbols(program, chosen);

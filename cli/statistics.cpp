@@ -33,6 +33,12 @@ void add_tiers(const Statistics& statistics, Json& json) {
   }
 }
 
+void add_loops(const LoopStatistics& loops, Json& json) {
+  if (loops == LoopStatistics{}) return;
+  json["loops"] = {{"found", loops.found},       {"proposed", loops.proposed}, {"proved", loops.proved},
+                   {"left_out", loops.left_out}, {"refused", loops.refused},   {"instructions", loops.instructions}};
+}
+
 void add_facts(const RunFacts& facts, Json& json) {
   if (facts.stop) {
     json["stop_reason"] = to_string(facts.stop->reason);
@@ -76,6 +82,7 @@ Json as_json(const Statistics& statistics, const RunFacts& facts) {
       {"private_bytes", statistics.private_bytes},
   };
   add_tiers(statistics, json);
+  add_loops(statistics.loops, json);
   if (!statistics.windows_given_up.empty()) json["windows_given_up"] = statistics.windows_given_up;
   if (!statistics.launches_reason.empty()) json["launches_reason"] = statistics.launches_reason;
   if (statistics.floats) {
@@ -203,6 +210,20 @@ std::string translator_text(const Statistics& statistics) {
   return group.text();
 }
 
+std::string loops_text(const Statistics& statistics) {
+  const LoopStatistics& loops = statistics.loops;
+  Group group("loops");
+  if (loops == LoopStatistics{}) return {};
+  group.line("found",
+             formatted("{}, {} proposed, {} proved, {} left out", whole_number(loops.found),
+                       whole_number(loops.proposed), whole_number(loops.proved), whole_number(loops.left_out)));
+  for (const auto& [reason, count] : loops.refused) group.line("refused", formatted("{}: {}", count, reason));
+  const auto all = static_cast<double>(std::max<std::uint64_t>(statistics.instructions, 1));
+  group.line("in bulk steps", formatted("{} instructions, {:.1f} %", whole_number(loops.instructions),
+                                        100 * static_cast<double>(loops.instructions) / all));
+  return group.text();
+}
+
 }  // namespace
 
 void print_statistics(const Statistics& statistics, const RunFacts& facts, bool as_json_object) {
@@ -211,7 +232,7 @@ void print_statistics(const Statistics& statistics, const RunFacts& facts, bool 
     return;
   }
   std::string text = run_text(statistics, facts) + code_text(statistics) + translator_text(statistics) +
-                     dispatch_text(statistics.dispatch, "dispatch");
+                     loops_text(statistics) + dispatch_text(statistics.dispatch, "dispatch");
   if (facts.lane_dispatch) {
     for (const auto& [lane, dispatch] : *facts.lane_dispatch)
       text += dispatch_text(dispatch, formatted("lane {}", lane));

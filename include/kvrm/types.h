@@ -65,6 +65,8 @@ struct Options {
   // handler for SIGSEGV that serves these reservations and passes every other signal on. On a GPU, lanes that have a
   // warp each may have a piece of device memory each.
   bool windows = true;
+  // CPU device: loops whose effect is proved run many iterations at once (docs/co-processors.md).
+  bool accelerate = false;
   // For a process that ends with std::_Exit: destroying a machine does not wait for running compilers.
   bool abandon_compilers = false;
   unsigned threads = 0;  // CPU device: host threads for its lanes; 0: one per host processor
@@ -200,6 +202,35 @@ struct Tier {
   friend bool operator==(const Tier&, const Tier&) = default;
 };
 
+// A loop that was proposed for bulk steps.
+struct Loop {
+  std::uint64_t address = 0;  // of its first word
+  std::vector<std::uint32_t> words;
+  bool proved = false;
+  std::string kind;  // counted, fill, copy, scan, reduction, map; empty: refused
+  std::string reason;  // why it was refused
+  std::uint64_t samples = 0;  // how often traces saw its branch back
+  std::uint64_t steps = 0;  // bulk steps that did an iteration or more
+  std::uint64_t iterations = 0;  // in bulk steps
+  std::uint64_t instructions = 0;  // in bulk steps
+  std::uint64_t left_out = 0;  // lanes for which its bulk steps did not pay
+  friend bool operator==(const Loop&, const Loop&) = default;
+};
+
+// What became of hot loops (docs/co-processors.md).
+struct LoopStatistics {
+  std::uint64_t found = 0;  // branches back that traces saw, those of each lane
+  std::uint64_t sampled = 0;  // instructions in traces
+  std::uint64_t proposed = 0, proved = 0;
+  std::uint64_t left_out = 0;  // proved, but too short to pay; of each lane
+  std::map<std::string, std::uint64_t> refused;  // by reason
+  std::uint64_t instructions = 0;  // in bulk steps
+  std::vector<Loop> hottest;  // the most frequent first
+
+  KVRM_API LoopStatistics& operator+=(const LoopStatistics& more);
+  friend bool operator==(const LoopStatistics&, const LoopStatistics&) = default;
+};
+
 struct Statistics {
   std::uint64_t instructions = 0;
   std::uint64_t shared_instructions = 0;  // GPU: of these, instructions that ran once for several jobs
@@ -221,6 +252,7 @@ struct Statistics {
   std::vector<Tier> tiers;  // CPU device, with a translator
   std::uint64_t private_bytes = 0;  // private memory in use
   std::map<std::string, std::uint64_t> windows_given_up;  // CPU device: guests that run without a window, by reason
+  LoopStatistics loops;  // CPU device, with Options::accelerate
   std::optional<FloatStatistics> floats;  // CPU device, in a build with KVRM_COUNT_FLOAT only
   DispatchStatistics dispatch;
   std::string device = "cpu";

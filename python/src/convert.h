@@ -109,11 +109,12 @@ WeightsPointer weights_from(nb::handle from);
 
 // The keyword arguments of Machine and Fleet, and their part of the signatures.
 Options options_from(const nb::kwargs& given);
-#define KVRM_OPTIONS                                                                                                   \
-  "device: str = 'auto', engine: str = 'auto', lanes: int = 1, memory: int = 4294967296, "                             \
-  "shared_memory: bool = False, threads: int = 0, ordinal: int = 0, spread_jobs: bool = False, "                       \
-  "jit_threshold: int | None = None, jit_budget: float | None = None, windows: bool = True, dispatch: str = 'table', " \
-  "weights: Weights | str | os.PathLike[str] | numpy.typing.ArrayLike | None = None, unverified: bool = False, "       \
+#define KVRM_OPTIONS                                                                                             \
+  "device: str = 'auto', engine: str = 'auto', lanes: int = 1, memory: int = 4294967296, "                       \
+  "shared_memory: bool = False, threads: int = 0, ordinal: int = 0, spread_jobs: bool = False, "                 \
+  "jit_threshold: int | None = None, jit_budget: float | None = None, windows: bool = True, "                    \
+  "accelerate: bool = False, dispatch: str = 'table', "                                                          \
+  "weights: Weights | str | os.PathLike[str] | numpy.typing.ArrayLike | None = None, unverified: bool = False, " \
   "dispatch_every: bool = False"
 
 // The facts of a stop in one line.

@@ -147,7 +147,8 @@ void bind_machine(nb::module_& module) {
           nb::arg("options"), nb::sig("def __init__(self, *, " KVRM_OPTIONS ") -> None"),
           "device: auto, cpu or cuda. engine: auto, interp or jit. memory: bytes a lane may use; shared_memory: one "
           "memory for all lanes. jit_threshold: samples before code is translated (0: all code at once); jit_budget: "
-          "seconds for compiling. windows: False installs no handler for SIGSEGV. spread_jobs: jobs on a GPU do not "
+          "seconds for compiling. windows: False installs no handler for SIGSEGV. accelerate: True for bulk steps of "
+          "loops. spread_jobs: jobs on a GPU do not "
           "share a warp. dispatch: table, neural or hybrid, "
           "with weights from a file, numbers, Weights, or the built-in ones.")
       .def("__repr__", &describe)

@@ -48,6 +48,7 @@ const std::map<std::string, Setter>& setters() {
       {"jit_threshold", set<&Options::jit_threshold>},
       {"jit_budget", set<&Options::jit_budget>},
       {"windows", set<&Options::windows>},
+      {"accelerate", set<&Options::accelerate>},
       {"dispatch", [](Options& o, nb::handle v) { o.neural.dispatch = dispatch_named(nb::cast<std::string>(v)); }},
       {"weights", [](Options& o, nb::handle v) { o.neural.weights = weights_from(v); }},
       {"unverified", [](Options& o, nb::handle v) { o.neural.unverified = nb::cast<bool>(v); }},

@@ -114,6 +114,19 @@ nb::dict given_up_of(const Statistics& statistics) {
   return result;
 }
 
+nb::dict loops_of(const Statistics& statistics) {
+  const LoopStatistics& loops = statistics.loops;
+  nb::dict refused, result;
+  for (const auto& [reason, count] : loops.refused) refused[reason.c_str()] = count;
+  result["found"] = loops.found;
+  result["proposed"] = loops.proposed;
+  result["proved"] = loops.proved;
+  result["left_out"] = loops.left_out;
+  result["refused"] = refused;
+  result["instructions"] = loops.instructions;
+  return result;
+}
+
 nb::dict as_dict(const Statistics& statistics) {
   nb::dict result;
   result["device"] = statistics.device;
@@ -139,6 +152,7 @@ nb::dict as_dict(const Statistics& statistics) {
   result["tiers"] = tiers_of(statistics);
   result["private_bytes"] = statistics.private_bytes;
   result["windows_given_up"] = given_up_of(statistics);
+  result["loops"] = loops_of(statistics);
   result["dispatch"] = as_dict(statistics.dispatch);
   return result;
 }
@@ -233,6 +247,8 @@ void bind_statistics(nb::module_& module) {
       .def_ro("private_bytes", &Statistics::private_bytes)
       .def_prop_ro("windows_given_up", &given_up_of, nb::sig("def windows_given_up(self, /) -> dict[str, int]"),
                    "Guests that run without a window, by reason.")
+      .def_prop_ro("loops", &loops_of, nb::sig("def loops(self, /) -> dict[str, typing.Any]"),
+                   "Loops proposed for bulk steps, proved and refused, and the instructions in bulk steps.")
       .def_ro("dispatch", &Statistics::dispatch)
       .def_ro("device", &Statistics::device)
       .def_ro("engine", &Statistics::engine)

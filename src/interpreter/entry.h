@@ -112,6 +112,8 @@ struct Context {
   // A fetch that failed continues here, so that the branch before it retires like any other.
   Entry fetch_fault;
   Trap fetch_trap;
+
+  class BulkSteps* bulk_steps;  // null: no entry asks for them
 };
 
 // The address of the entry itself, to which budgets are biased.

@@ -1,5 +1,6 @@
 #include "interpreter/handlers.h"
 
+#include "interpreter/bulk_steps.h"
 #include "interpreter/row_handlers.h"
 #include "interpreter/shards.h"
 
@@ -41,6 +42,19 @@ KVRM_HANDLER Next run_fetch_fault(const Entry* entry, StateBase* state, Context*
   cpu->fault_address = address_of(*context, entry);
   cpu->fault_access = static_cast<u32>(Access::kExecute);
   return leave(entry, context, biased_budget, context->fetch_trap);
+}
+
+KVRM_HANDLER Next run_bulk_step(const Entry* entry, StateBase* state, Context* context, i64 biased_budget, u8* window) {
+  // What follows may run so far before it checks the budget.
+  constexpr i64 kReserve = kCheckInterval / kBudgetPerInstruction;
+  const i64 left = remaining(entry, biased_budget) - kReserve;
+  const BulkSteps::Done done =
+      context->bulk_steps->step(entry, *state_at(state), left > 0 ? static_cast<u64>(left) : u64{0});
+  biased_budget -= static_cast<i64>(done.retired) * kBudgetPerInstruction;
+#if KVRM_TAIL_CALLS
+  [[clang::musttail]]
+#endif
+  return done.next(entry, state, context, biased_budget, window);
 }
 
 KVRM_HANDLER Next run_pause(const Entry* entry, StateBase*, Context* context, i64 biased_budget, u8*) {

@@ -18,5 +18,7 @@ KVRM_HANDLER Next run_fetch_fault(const Entry* entry, StateBase* state, Context*
                                   u8* window);
 // Leaves the loop before its entry.
 KVRM_HANDLER Next run_pause(const Entry* entry, StateBase* state, Context* context, i64 biased_budget, u8* window);
+// At a loop's head: does whole iterations at once (bulk_steps.h), then runs its own word.
+KVRM_HANDLER Next run_bulk_step(const Entry* entry, StateBase* state, Context* context, i64 biased_budget, u8* window);
 
 }  // namespace kvrm::interpreter

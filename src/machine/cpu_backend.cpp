@@ -75,16 +75,37 @@ std::vector<Tier> tiers_of(const translator::Counts& counts, u64 instructions) {
   return {std::move(interpreter), std::move(quick), std::move(regions)};
 }
 
+LoopStatistics statistics_of(const accelerate::Loops& loops) {
+  LoopStatistics result;
+  for (const accelerate::LoopFacts& facts : loops.facts()) {
+    ++result.proposed;
+    if (facts.proven) {
+      ++result.proved;
+    } else {
+      ++result.refused[facts.refusal];
+    }
+    result.left_out += facts.left_out;
+    result.instructions += facts.instructions();
+    result.hottest.push_back({facts.code.head, facts.code.words, facts.proven != nullptr,
+                              facts.proven ? accelerate::to_string(facts.proven->proof().kind) : "", facts.refusal,
+                              facts.samples, facts.steps, facts.iterations, facts.instructions(), facts.left_out});
+  }
+  result.found = loops.found();
+  result.sampled = loops.sampled();
+  return result;
+}
+
 }  // namespace
 
 CpuBackend::CpuBackend(const Options& options, DispatchOptions dispatch,
-                       std::shared_ptr<translator::Translator> translator)
+                       std::shared_ptr<translator::Translator> translator, std::shared_ptr<accelerate::Loops> loops)
     : memory_limit_(options.memory_limit),
       descriptors_(descriptors_of(options)),
       threads_(thread_count(options)),
       engine_(options.engine),
       dispatch_(std::move(dispatch)),
       translator_(std::move(translator)),
+      acceleration_{std::move(loops)},
       windows_(translator_ && options.windows),
       cache_(translator_ && !translator_->settings().folder.path().empty(), options.notice),
       shared_memory_(options.shared_memory ? std::make_shared<memory::AddressSpace>(memory_limit_, true) : nullptr),
@@ -97,7 +118,13 @@ Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options, D
   std::string error;
   auto translator = make_translator(options, dispatch, error);
   if (!translator && options.engine == Engine::kJit && !error.empty()) return Error{error};
-  return std::unique_ptr<CpuBackend>(new CpuBackend(options, std::move(dispatch), std::move(translator)));
+  std::shared_ptr<accelerate::Loops> loops;
+  if (options.accelerate && !options.shared_memory && dispatch.is_table() && !dispatch.every()) {
+    loops = accelerate::Loops::create(error);
+    if (!loops && options.notice) options.notice("no bulk steps of loops: " + error);
+  }
+  return std::unique_ptr<CpuBackend>(
+      new CpuBackend(options, std::move(dispatch), std::move(translator), std::move(loops)));
 }
 
 CpuLane& CpuBackend::at(unsigned lane) {
@@ -113,7 +140,7 @@ std::unique_ptr<CpuLane> CpuBackend::new_lane(memory::AccountPointer account) co
     space = std::make_shared<memory::AddressSpace>(std::move(account));
     if (windows_) space->use_window();
   }
-  return std::make_unique<CpuLane>(std::move(space), dispatch_, translator_);
+  return std::make_unique<CpuLane>(std::move(space), dispatch_, translator_, acceleration_);
 }
 
 Result<void> CpuBackend::start(unsigned lane, const linux_abi::Program& program, linux_abi::ProcessOptions options) {
@@ -204,6 +231,12 @@ Statistics CpuBackend::statistics() const {
     if (lane) result += lane->statistics();
   }
   if (shared_memory_) result.private_bytes = shared_memory_->private_bytes();
+  if (acceleration_.loops) {
+    for (const auto& lane : lanes_) {
+      if (lane) lane->report_loops();
+    }
+    result.loops = statistics_of(*acceleration_.loops);
+  }
   result.device = "cpu";
   result.engine = !translator_ ? "interp" : engine_ == Engine::kJit ? "jit" : "auto";
   if (translator_) {

@@ -30,7 +30,8 @@ class CpuBackend final : public Backend {
   Statistics statistics() const override;
 
  private:
-  CpuBackend(const Options& options, DispatchOptions dispatch, std::shared_ptr<translator::Translator> translator);
+  CpuBackend(const Options& options, DispatchOptions dispatch, std::shared_ptr<translator::Translator> translator,
+             std::shared_ptr<accelerate::Loops> loops);
   CpuLane& at(unsigned lane);
   std::unique_ptr<CpuLane> new_lane(memory::AccountPointer account = {}) const;
   void check_root(const linux_abi::ProcessOptions& options);
@@ -42,6 +43,7 @@ class CpuBackend final : public Backend {
   const Engine engine_;
   const DispatchOptions dispatch_;
   const std::shared_ptr<translator::Translator> translator_;  // null: the interpreter alone
+  const backend::cpu::Acceleration acceleration_;
   const bool windows_;  // lanes have one if the host grants it
   CacheGuard cache_;
   const std::shared_ptr<memory::AddressSpace> shared_memory_;  // of all lanes; null: each has its own

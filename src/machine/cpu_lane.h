@@ -14,9 +14,10 @@ class CpuLane {
  public:
   // `dispatch` outlives the lane.
   CpuLane(std::shared_ptr<memory::AddressSpace> space, const DispatchOptions& dispatch,
-          std::shared_ptr<translator::Translator> translator)
+          std::shared_ptr<translator::Translator> translator, const backend::cpu::Acceleration& acceleration)
       : dispatch_(dispatch),
-        device_(std::move(space), {{dispatch.mode(), dispatch.network()}, dispatch.every()}, std::move(translator)) {}
+        device_(std::move(space), {{dispatch.mode(), dispatch.network()}, dispatch.every()}, std::move(translator),
+                acceleration) {}
 
   Cpu& cpu() { return device_.cpu(); }
   std::shared_ptr<Cpu> shared_cpu() { return device_.shared_cpu(); }
@@ -30,6 +31,7 @@ class CpuLane {
 
   DispatchStatistics dispatched() const { return dispatch_.statistics(device_.dispatched()); }
   Statistics statistics() const;
+  void report_loops() { device_.report_loops(); }
 
  private:
   Stop run_to_stop(u64 budget, unsigned index, RunControl& control);

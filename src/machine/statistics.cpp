@@ -29,12 +29,29 @@ Tier& Tier::operator+=(const Tier& more) {
   return *this;
 }
 
+LoopStatistics& LoopStatistics::operator+=(const LoopStatistics& more) {
+  const auto& [more_found, more_sampled, more_proposed, more_proved, more_left_out, more_refused, more_instructions,
+               more_hottest] = more;
+  found += more_found;
+  sampled += more_sampled;
+  proposed += more_proposed;
+  proved += more_proved;
+  left_out += more_left_out;
+  for (const auto& [reason, count] : more_refused) refused[reason] += count;
+  instructions += more_instructions;
+  hottest.insert(hottest.end(), more_hottest.begin(), more_hottest.end());
+  std::ranges::sort(hottest, [](const Loop& a, const Loop& b) {
+    return a.samples != b.samples ? a.samples > b.samples : a.address < b.address;
+  });
+  return *this;
+}
+
 Statistics& Statistics::operator+=(const Statistics& more) {
   // The binding names every member, so a new one does not compile until this function adds it.
   const auto& [more_instructions, more_shared, more_warp, more_seconds, more_calls, more_in_kernel, more_mailbox,
                more_launches, more_reason, more_jobs, more_decoded, more_invalidations, more_regions, more_cached,
-               more_words, more_translation, more_link, more_tiers, more_private, more_given_up, more_floats,
-               more_dispatch, its_device, its_engine] = more;
+               more_words, more_translation, more_link, more_tiers, more_private, more_given_up, more_loops,
+               more_floats, more_dispatch, its_device, its_engine] = more;
   instructions += more_instructions;
   shared_instructions += more_shared;
   warp_instructions += more_warp;
@@ -60,6 +77,7 @@ Statistics& Statistics::operator+=(const Statistics& more) {
   }
   private_bytes += more_private;
   for (const auto& [reason, count] : more_given_up) windows_given_up[reason] += count;
+  loops += more_loops;
   if (more_floats) floats = floats.value_or(FloatStatistics{}) += *more_floats;
   dispatch += more_dispatch;
   (void)its_device;

@@ -14,6 +14,7 @@
 KVRM_EMBED(kvrm_rows, KVRM_BITCODE);
 KVRM_EMBED(kvrm_shared_rows, KVRM_SHARED_BITCODE);
 KVRM_EMBED(kvrm_window_rows, KVRM_WINDOW_BITCODE);
+KVRM_EMBED(kvrm_loop_rows, KVRM_LOOP_BITCODE);
 KVRM_EMBED(kvrm_gpu_rows, KVRM_GPU_BITCODE);
 KVRM_EMBED(kvrm_stencils, KVRM_STENCILS);
 KVRM_EMBED(kvrm_window_stencils, KVRM_WINDOW_STENCILS);
@@ -35,6 +36,10 @@ std::string_view shared_rows_bitcode() {
 
 std::string_view window_rows_bitcode() {
   return {kvrm_window_rows_begin, static_cast<std::size_t>(kvrm_window_rows_end - kvrm_window_rows_begin)};
+}
+
+std::string_view loop_rows_bitcode() {
+  return {kvrm_loop_rows_begin, static_cast<std::size_t>(kvrm_loop_rows_end - kvrm_loop_rows_begin)};
 }
 
 std::string_view gpu_rows_bitcode() {

@@ -48,7 +48,7 @@ class Basics(Case):
     def test_the_nearest_command_is_named(self):
         for word, meant in (("rum", "run"), ("flet", "fleet"), ("dissasm", "disasm"), ("mod", "models")):
             self.expect_host_error(run(word, "x"), f"no command '{word}'", f"did you mean '{meant}'?")
-        self.expect_host_error(run("bad"), "no command 'bad'", "run, fleet, info")
+        self.expect_host_error(run("bad"), "no command 'bad'", "run, fleet, loops, info")
         self.expect_host_error(run("models", "verfy"), "no command 'verfy'", "'verify'", "kvrm models --help")
 
     def test_hints_name_the_right_help(self):

@@ -56,6 +56,11 @@ GUESTS = {
         cmp x0, #0\n b.le 1f
         mov x2, x0\n mov x8, #64\n mov x0, #1\n mov x1, sp\n svc #0\n b 0b
      1: mov x8, #93\n mov x0, #0\n svc #0""",
+    # A million additions of doubles.
+    "floats": """
+        movz x19, #0x10, lsl #16\n fmov d0, #1.0\n fmov d1, d0
+     2: fadd d0, d0, d1\n subs x19, x19, #1\n b.ne 2b
+        mov x8, #93\n mov x0, #0\n svc #0""",
     # Maps a page at 2^40 and writes to it.
     "far": """mov x0, #0x10000000000\n mov x1, #4096\n mov x2, #3\n mov x3, #0x32\n mov x4, #-1\n mov x5, #0
         mov x8, #222\n svc #0\n str x1, [x0]

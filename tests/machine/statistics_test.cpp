@@ -15,8 +15,8 @@ Statistics numbered(std::uint64_t scale) {
   Statistics made;
   auto& [instructions, shared_instructions, warp_instructions, seconds, system_calls, in_kernel_calls, mailbox_calls,
          launches, launches_reason, jobs, decoded_words, code_invalidations, regions, cached_regions, region_words,
-         translation_seconds, link_seconds, tiers, private_bytes, windows_given_up, floats, dispatch, device, engine] =
-      made;
+         translation_seconds, link_seconds, tiers, private_bytes, windows_given_up, loops, floats, dispatch, device,
+         engine] = made;
   std::uint64_t next = 0;
   for (std::uint64_t* number : {&instructions, &shared_instructions, &warp_instructions, &system_calls,
                                 &in_kernel_calls, &mailbox_calls, &launches, &jobs, &decoded_words, &code_invalidations,
@@ -28,6 +28,10 @@ Statistics numbered(std::uint64_t scale) {
            {"regions", ++next * scale, static_cast<double>(++next * scale), ++next * scale, ++next * scale,
             ++next * scale, static_cast<double>(++next * scale)}};
   windows_given_up = {{"one", ++next * scale}, {"two", ++next * scale}};
+  loops = {++next * scale, ++next * scale,
+           ++next * scale, ++next * scale,
+           ++next * scale, {{"a call", ++next * scale}},
+           ++next * scale, {}};
   floats = {++next * scale, ++next * scale};
   for (auto& number : dispatch.routed) number = ++next * scale;
   for (auto& row : dispatch.confusion) row.fill(++next * scale);
@@ -58,6 +62,7 @@ void expect_equal(const Statistics& a, const Statistics& b) {
   EXPECT_EQ(a.tiers, b.tiers);
   EXPECT_EQ(a.private_bytes, b.private_bytes);
   EXPECT_EQ(a.windows_given_up, b.windows_given_up);
+  EXPECT_EQ(a.loops, b.loops);
   ASSERT_EQ(a.floats.has_value(), b.floats.has_value());
   if (a.floats) EXPECT_EQ(a.floats->fast, b.floats->fast);
   if (a.floats) EXPECT_EQ(a.floats->slow, b.floats->slow);

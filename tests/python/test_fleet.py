@@ -77,7 +77,7 @@ def test_translator_options(device):
     machine.load(program(movz(0, 42), hlt(7)), BASE)
     machine.pc = BASE
     assert machine.run().reason == "halt"
-    kvrm.Machine(device=device, jit_threshold=None, jit_budget=None, windows=False)
+    kvrm.Machine(device=device, jit_threshold=None, jit_budget=None, windows=False, accelerate=True)
 
 
 @pytest.mark.parametrize("options", [{"jit_threshold": "often"}, {"threads": "2"}, {"spread_jobs": 5}, {"no_such": 1}])

@@ -23,14 +23,14 @@ ARROWS = {
     "memory": {"base"},
     "interpreter": {"base", "dispatch", "isa", "memory", "semantics"},
     "translator": {"base", "cache", "dispatch", "interpreter", "isa", "memory", "semantics"},
-    "backend/cpu": {"base", "dispatch", "interpreter", "memory", "translator"},
+    "backend/cpu": {"accelerate", "base", "dispatch", "interpreter", "memory", "translator"},
     # Of linux, lanes see what is freestanding: a process's part that travels, and the calls that need no host.
     "backend/kernel": {"base", "dispatch", "interpreter", "isa", "linux", "memory", "semantics"},
     "backend/cuda": {"base", "cache", "backend/kernel", "dispatch", "interpreter", "isa", "memory", "neural", "semantics", "translator"},
     "linux": {"base", "memory"},
     "neural": {"base"},
     "symbols": {"base", "isa", "linux"},
-    "accelerate": {"base", "isa", "memory", "neural"},
+    "accelerate": {"base", "interpreter", "isa", "memory", "translator"},
 }
 ARROWS["machine"] = set(ARROWS)
 # Public headers a room may use; machine implements them all.

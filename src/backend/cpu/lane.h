@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "accelerate/lane_loops.h"
 #include "base/cpu.h"
 #include "interpreter/interpreter.h"
 #include "memory/address_space.h"
@@ -13,13 +14,21 @@
 
 namespace kvrm::backend::cpu {
 
+// Bulk steps of proven loops; null: none.
+struct Acceleration {
+  std::shared_ptr<accelerate::Loops> loops;
+  bool eager = false;  // every loop that is seen is proposed, for tests
+};
+
 class Lane {
  public:
   // Several lanes may share the space. Without a translator the interpreter runs everything.
   Lane(std::shared_ptr<memory::AddressSpace> space, const interpreter::Dispatch& dispatch,
-       std::shared_ptr<translator::Translator> translator = nullptr)
+       std::shared_ptr<translator::Translator> translator = nullptr, const Acceleration& acceleration = {})
       : space_(std::move(space)), interpreter_(*space_, dispatch_here(dispatch)) {
     if (translator) regions_.emplace(std::move(translator), interpreter_);
+    if (acceleration.loops && !space_->is_shared())
+      loops_.emplace(acceleration.loops, interpreter_, regions_ ? &*regions_ : nullptr, acceleration.eager);
   }
 
   Cpu& cpu() { return *cpu_; }
@@ -30,6 +39,10 @@ class Lane {
   interpreter::Interpreter& engine() { return interpreter_; }
   const interpreter::Interpreter& engine() const { return interpreter_; }
   const dispatch::Counts& dispatched() const { return dispatched_; }
+  // Tells Loops what the lane has done. The lane is stopped.
+  void report_loops() {
+    if (loops_) loops_->report();
+  }
 
  private:
   interpreter::Dispatch dispatch_here(interpreter::Dispatch dispatch) {
@@ -42,6 +55,7 @@ class Lane {
   std::shared_ptr<memory::AddressSpace> space_;
   interpreter::Interpreter interpreter_;
   std::optional<translator::LaneRegions> regions_;
+  std::optional<accelerate::LaneLoops> loops_;
 };
 
 }  // namespace kvrm::backend::cpu

@@ -6,6 +6,8 @@
 #include "translator/freestanding/lane_links.h"
 #elif defined(KVRM_WINDOW_ROWS)
 #include "translator/freestanding/window_links.h"
+#elif defined(KVRM_LOOP_ROWS)
+#include "translator/freestanding/loop_links.h"
 #else
 #include "translator/freestanding/links.h"
 #endif
@@ -14,10 +16,12 @@ namespace kvrm::translator {
 
 #if defined(KVRM_LANES)
 using Links = LaneLinks;
+#elif defined(KVRM_LOOP_ROWS)
+using Links = LoopLinks;
 #endif
 
 template <class Op>
-KVRM_INLINE Trap run_row(Cpu& cpu, Links* links, u64 bits) {
+KVRM_INLINE Trap run_row(Cpu& cpu, [[maybe_unused]] Links* links, u64 bits) {
   Op op;
   static_assert(sizeof(op) <= sizeof(bits));
   __builtin_memcpy(&op, &bits, sizeof(op));
@@ -28,6 +32,8 @@ KVRM_INLINE Trap run_row(Cpu& cpu, Links* links, u64 bits) {
 #elif defined(KVRM_WINDOW_ROWS)
   LinkedBacking backing{links};
   WindowMemory<memory::Paged<LinkedBacking>> memory{links->window, {links->translations, &backing}};
+#elif defined(KVRM_LOOP_ROWS)
+  LoopMemory memory;
 #else
   LinkedBacking backing{links};
   memory::Paged<LinkedBacking> memory{links->translations, &backing};

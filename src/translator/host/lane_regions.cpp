@@ -96,7 +96,7 @@ std::vector<const u8*> LaneRegions::pages_of(const Source& source) {
 std::optional<Entry> LaneRegions::install(const RegionPointer& region, Entry* slot, const Entry& plain) {
   if (region->source.uses_window != uses_window_) return std::nullopt;
   std::vector<const u8*> pages = pages_of(region->source);
-  if (pages.empty() || is_left_out(region->source.entry_pc)) return std::nullopt;
+  if (pages.empty() || is_left_out(region->source.entry_pc) || holds_loop(region->source)) return std::nullopt;
   const Entry entry{region->handler, plain.operands};
   Installed& installed = installed_[region->source.entry_pc];
   if (installed.region) {
@@ -143,8 +143,8 @@ Plan LaneRegions::plan_at(u64 pc, const Follow& follow, const Profile* profile, 
 LaneRegions::Follow LaneRegions::follow_what_pays(const Profile& profile) const {
   const double a_word = translator_->seconds_a_word() / sampler_.seconds_saved();
   const double needed = translator_->settings().threshold ? 1 : kShareOfCost * a_word;
-  return [&profile, needed](const Transition& transition) {
-    if (profile.is_settled(transition.to)) return false;
+  return [this, &profile, needed](const Transition& transition) {
+    if (profile.is_settled(transition.to) || loop_heads_.contains(transition.to)) return false;
     if (static_cast<double>(profile.unpaid(transition.to)) < needed) return false;
     return transition.flow != isa::Flow::kCall ||
            profile.share_of_arrivals(transition.from, transition.to) >= kShareOfCalls;
@@ -153,7 +153,8 @@ LaneRegions::Follow LaneRegions::follow_what_pays(const Profile& profile) const 
 
 Translator::Matches LaneRegions::matches(bool default_fp_mode) {
   return [this, default_fp_mode](const Source& source) {
-    return source.default_fp_mode == default_fp_mode && source.uses_window == uses_window_ && !pages_of(source).empty();
+    return source.default_fp_mode == default_fp_mode && source.uses_window == uses_window_ && !holds_loop(source) &&
+           !pages_of(source).empty();
   };
 }
 
@@ -345,7 +346,9 @@ void LaneRegions::take_trace_to_quick() {
   for (const TraceStep& step : sampler_.last_trace()) {
     if (const u8* page = page_in_trace(step.from)) quick_.interpreted(step.from, page, sampler_.last_weight());
   }
-  quick_.consider(sampler_.seconds_interpreting(), [&](const Entry& entry) { return handlers_.contains(entry.run); });
+  quick_.consider(sampler_.seconds_interpreting(), [&](const Entry& entry) {
+    return handlers_.contains(entry.run) || entry.run == &interpreter::run_bulk_step;
+  });
 }
 
 void LaneRegions::leave_short_visits() {
@@ -464,6 +467,15 @@ void LaneRegions::uninstall_if(Condition condition) {
     release(installed);
     at = installed_.erase(at);
   }
+}
+
+bool LaneRegions::holds_loop(const Source& source) const {
+  return std::ranges::any_of(loop_heads_, [&](u64 head) { return source.holds(head); });
+}
+
+void LaneRegions::leave_loop(u64 head) {
+  loop_heads_.insert(head);
+  uninstall_if([&](const Installed& installed) { return installed.region->source.holds(head); });
 }
 
 void LaneRegions::count_change(u64 entry_pc, u32 count) {

@@ -30,6 +30,10 @@ class LaneRegions final : public interpreter::Regions {
   void other_lane_wrote_code() override;
   void all_forgotten() override;
 
+  // Loops that another tier runs: no region holds their heads.
+  void leave_loop(u64 head);
+  void return_loop(u64 head) { loop_heads_.erase(head); }
+
   // The region at pc needs the default FP mode, which does not hold. Returns the handler that runs the entry now.
   static interpreter::Handler run_in_other_fp_mode(interpreter::Entry* slot, u64 pc) {
     return current_->in_other_fp_mode(slot, pc);
@@ -53,7 +57,8 @@ class LaneRegions final : public interpreter::Regions {
   void link_stored();
   // Leaves code to the quick tier where visits to its region are too short to pay.
   void leave_short_visits();
-  bool is_left_out(u64 entry_pc) const { return left_out_.contains(entry_pc); }
+  bool is_left_out(u64 entry_pc) const { return left_out_.contains(entry_pc) || loop_heads_.contains(entry_pc); }
+  bool holds_loop(const Source& source) const;
   // Merges the traces into the shared profile and translates what is worth it now.
   void consider();
   struct Chosen {
@@ -107,6 +112,7 @@ class LaneRegions final : public interpreter::Regions {
   Sampler sampler_;
   Visits visits_;
   std::unordered_set<u64> left_out_;  // entries of regions that do not pay
+  std::unordered_set<u64> loop_heads_;
   // The last page of the trace.
   struct {
     u64 address = kNoPage;

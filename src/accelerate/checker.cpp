@@ -1,0 +1,350 @@
+// Small on purpose, and independent of the prover: it derives each node's shape again from the carried parts and
+// accepts a proof only if everything that a bulk step relies on is there.
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "accelerate/prover.h"
+
+namespace kvrm::accelerate {
+namespace {
+
+class Checker {
+ public:
+  Checker(const Iteration& iteration, const Proof& proof) : it_(iteration), proof_(proof) {}
+  bool run(std::string& error);
+
+ private:
+  bool fail(const char* why) {
+    error_ = why;
+    return false;
+  }
+  bool is_node(u16 number) const { return number < it_.nodes.size(); }
+  const Node& at(u16 number) const { return it_.nodes[number]; }
+  u16 operand(const Node& node, u32 i) const { return i == 0 ? node.a : i == 1 ? node.b : node.c; }
+  const Output* output_at(u64 offset) const {
+    for (const Output& output : it_.outputs)
+      if (output.offset == offset) return &output;
+    return nullptr;
+  }
+  bool names_nodes();
+  bool carries_hold();
+  bool carry_holds(const Carried& carried);
+  bool is_sum(const Carried& carried, const Node& node) const;
+  bool is_extreme(const Carried& carried, const Node& node) const;
+  bool is_before(u16 number, const Carried& carried) const;
+  int degree(u16 number, u32 width);
+  int find_degree(u16 number, u32 width);
+  const Carried* part(u16 input, Carry carry) const;
+  Shape shape(u16 number) const;
+  bool shapes_hold();
+  bool wraps_are_named();
+  bool conditions_hold();
+  bool orders_hold();
+  bool kind_holds();
+  bool depends_on(u16 number, u16 input) const;
+
+  const Iteration& it_;
+  const Proof& proof_;
+  std::map<std::pair<u16, u32>, int> degrees_;
+  std::string error_;
+};
+
+bool Checker::names_nodes() {
+  const auto all = [&](const std::vector<u16>& numbers) {
+    return std::ranges::all_of(numbers, [&](u16 one) { return is_node(one); });
+  };
+  bool good = proof_.shapes.size() == it_.nodes.size() && all(proof_.no_wrap) && all(proof_.data) &&
+              all(proof_.setup) && all(proof_.body) && all(proof_.finals);
+  for (const Test& test : proof_.tests) good &= is_node(test.a) && is_node(test.b);
+  for (const Carried& carried : proof_.carried) {
+    good &= is_node(carried.input) && carried.output < it_.outputs.size();
+    good &= carried.carry == Carry::kLinear || is_node(carried.term);
+  }
+  return good || fail("a number that names no node");
+}
+
+// Whether the node is the part before the iteration, in the width of its recurrence.
+bool Checker::is_before(u16 number, const Carried& carried) const {
+  const Node& node = at(number);
+  if (node.op == Op::kTruncate && node.width == carried.width) return node.a == carried.input;
+  return number == carried.input && node.width == carried.width;
+}
+
+// Whether the node is op(before, term).
+bool Checker::is_sum(const Carried& carried, const Node& node) const {
+  const bool either_order = node.op != Op::kSub;
+  if (at(carried.term).width != carried.width || node.width != carried.width) return false;
+  return (is_before(node.a, carried) && node.b == carried.term) ||
+         (either_order && is_before(node.b, carried) && node.a == carried.term);
+}
+
+// Whether the node is the lesser, or the greater, of what was before and the term.
+bool Checker::is_extreme(const Carried& carried, const Node& node) const {
+  if (node.op != Op::kSelect || node.width != carried.width || depends_on(carried.term, carried.input)) return false;
+  const Node& order = at(node.a);
+  const bool without_sign = order.op == Op::kLess || order.op == Op::kLessEqual;
+  const bool with_sign = order.op == Op::kLessSigned || order.op == Op::kLessEqualSigned;
+  if (!(carried.op == Op::kLess && without_sign) && !(carried.op == Op::kLessSigned && with_sign)) return false;
+  // The select takes the compare's first operand if that is less.
+  const u16 lesser = carried.subtracts ? node.c : node.b, greater = carried.subtracts ? node.b : node.c;
+  if (order.a != lesser || order.b != greater) return false;
+  return (is_before(node.b, carried) && node.c == carried.term) ||
+         (is_before(node.c, carried) && node.b == carried.term);
+}
+
+bool Checker::depends_on(u16 number, u16 input) const {
+  std::vector<bool> seen(it_.nodes.size());
+  std::vector<u16> left{number};
+  while (!left.empty()) {
+    const u16 one = left.back();
+    left.pop_back();
+    if (one == input) return true;
+    if (seen[one]) continue;
+    seen[one] = true;
+    const Node& node = at(one);
+    for (u32 i = 0; i < operand_count(node.op); ++i) left.push_back(operand(node, i));
+    if (node.op == Op::kLoad) left.push_back(it_.accesses[node.value].address);
+  }
+  return false;
+}
+
+// 0: an invariant; 1: a sum of invariants times linear parts, mod 2^width; 2: anything else.
+int Checker::degree(u16 number, u32 width) {
+  const auto known = degrees_.find({number, width});
+  return known != degrees_.end() ? known->second : degrees_[{number, width}] = find_degree(number, width);
+}
+
+int Checker::find_degree(u16 number, u32 width) {
+  const Node& node = at(number);
+  if (shape(number) == Shape::kInvariant) return 0;
+  const auto of = [&](u16 one) { return degree(one, width); };
+  switch (node.op) {
+    case Op::kInput: {
+      const Carried* linear = part(number, Carry::kLinear);
+      return linear && (width == 32 || linear->width == 64) ? 1 : 2;
+    }
+    case Op::kTruncate: return node.width == width ? of(node.a) : 2;
+    case Op::kAdd:
+    case Op::kSub: return std::max(of(node.a), of(node.b));
+    case Op::kMul: return std::min(2, of(node.a) + of(node.b));
+    case Op::kShiftLeft: return at(node.b).op == Op::kConstant ? of(node.a) : 2;
+    default: return 2;
+  }
+}
+
+bool Checker::carry_holds(const Carried& carried) {
+  const Output& output = it_.outputs[carried.output];
+  const Node& input = at(carried.input);
+  if (input.op != Op::kInput || output.offset != input.value) return fail("a part that is not what it names");
+  if (carried.carry == Carry::kPrevious) {
+    const bool same = carried.term == output.node && !carried.subtracts && carried.width == at(output.node).width;
+    return same || fail("another value than the previous one");
+  }
+  if (carried.width != 32 && carried.width != 64) return fail("a recurrence of no width");
+  u16 result = output.node;
+  if (carried.width == 32) {
+    if (at(result).op != Op::kZeroExtend || at(at(result).a).width != 32) return fail("an upper half that is not zero");
+    result = at(result).a;
+  }
+  const Node& node = at(result);
+  switch (carried.carry) {
+    case Carry::kAffine:
+      if (node.op != (carried.subtracts ? Op::kSub : Op::kAdd) || !is_sum(carried, node)) return fail("not its step");
+      return shape(carried.term) == Shape::kInvariant || fail("a step that changes");
+    case Carry::kReduction: {
+      if (is_compare(carried.op)) return is_extreme(carried, node) || fail("not the extreme it names");
+      constexpr Op kFolds[] = {Op::kAdd, Op::kMul, Op::kAnd, Op::kOr, Op::kXor, Op::kSub};
+      if (std::ranges::find(kFolds, carried.op) == std::end(kFolds) || node.op != carried.op || carried.subtracts)
+        return fail("not its operation");
+      return (is_sum(carried, node) && !depends_on(carried.term, carried.input)) || fail("not what is folded in");
+    }
+    default:
+      return (carried.term == kNoNode && !carried.subtracts && degree(result, carried.width) < 2) || fail("not linear");
+  }
+}
+
+const Carried* Checker::part(u16 input, Carry carry) const {
+  for (const Carried& carried : proof_.carried)
+    if (carried.input == input && carried.carry == carry) return &carried;
+  return nullptr;
+}
+
+// A part has one recurrence; an affine one may be in the linear system, too.
+bool Checker::carries_hold() {
+  u32 linear = 0;
+  for (const Carried& carried : proof_.carried) {
+    if (!carry_holds(carried)) return false;
+    linear += carried.carry == Carry::kLinear;
+    for (const Carried& other : proof_.carried) {
+      if (&other == &carried || other.input != carried.input) continue;
+      const bool affine_and_linear = (carried.carry == Carry::kAffine && other.carry == Carry::kLinear) ||
+                                     (carried.carry == Carry::kLinear && other.carry == Carry::kAffine);
+      if (!affine_and_linear) return fail("a part with two recurrences");
+    }
+  }
+  for (u16 i = 0; i < it_.nodes.size(); ++i) {
+    if (at(i).op != Op::kInput || !output_at(at(i).value)) continue;
+    if (std::ranges::none_of(proof_.carried, [&](const Carried& carried) { return carried.input == i; }))
+      return fail("a part without a recurrence");
+  }
+  return linear <= 8 || fail("too many linear parts");
+}
+
+Shape Checker::shape(u16 number) const {
+  const Node& node = at(number);
+  if (node.op == Op::kConstant) return Shape::kInvariant;
+  if (node.op == Op::kLoad) return Shape::kVarying;
+  if (node.op == Op::kInput) {
+    if (!output_at(node.value)) return Shape::kInvariant;
+    if (part(number, Carry::kAffine)) return Shape::kAffine;
+    return part(number, Carry::kPrevious) ? Shape::kVarying : Shape::kLast;
+  }
+  Shape most = Shape::kInvariant;
+  u32 moving = 0;
+  for (u32 i = 0; i < operand_count(node.op); ++i) {
+    const Shape one = proof_.shapes[operand(node, i)];
+    most = std::max(most, one);
+    moving += one != Shape::kInvariant;
+  }
+  if (most != Shape::kAffine) return most;
+  switch (node.op) {
+    case Op::kAdd:
+    case Op::kSub:
+    case Op::kTruncate: return Shape::kAffine;
+    case Op::kMul: return moving == 1 ? Shape::kAffine : Shape::kVarying;
+    case Op::kShiftLeft: return at(node.b).op == Op::kConstant ? Shape::kAffine : Shape::kVarying;
+    case Op::kZeroExtend:
+    case Op::kSignExtend: return at(node.a).width == 32 ? Shape::kAffine : Shape::kVarying;
+    default: return Shape::kVarying;
+  }
+}
+
+bool Checker::shapes_hold() {
+  for (u16 i = 0; i < it_.nodes.size(); ++i)
+    if (shape(i) != proof_.shapes[i]) return fail("a node of another shape");
+  return true;
+}
+
+bool Checker::wraps_are_named() {
+  for (const u16 number : proof_.setup) {
+    const Node& node = at(number);
+    if (proof_.shapes[number] != Shape::kAffine) continue;
+    const bool narrow = node.op == Op::kInput ? part(number, Carry::kAffine)->width == 32
+                                              : node.op == Op::kZeroExtend || node.op == Op::kSignExtend;
+    if (narrow && std::ranges::find(proof_.no_wrap, number) == proof_.no_wrap.end())
+      return fail("an extension that may wrap");
+  }
+  for (const u16 number : proof_.no_wrap)
+    if (std::ranges::find(proof_.setup, number) == proof_.setup.end()) return fail("a wrap of an unknown node");
+  return true;
+}
+
+bool Checker::conditions_hold() {
+  if (proof_.tests.size() + proof_.data.size() != it_.conditions.size()) return fail("another number of conditions");
+  std::size_t test = 0, data = 0;
+  for (const u16 condition : it_.conditions) {
+    const Node& node = at(condition);
+    if (data < proof_.data.size() && proof_.data[data] == condition) {
+      if (proof_.shapes[condition] != Shape::kVarying) return fail("a condition without a column");
+      ++data;
+      continue;
+    }
+    const Test wanted{node.op, node.a, node.b, false};
+    if (test == proof_.tests.size() || proof_.tests[test] != wanted || !is_compare(node.op) ||
+        proof_.shapes[node.a] > Shape::kAffine || proof_.shapes[node.b] > Shape::kAffine)
+      return fail("a condition that is not tested");
+    ++test;
+  }
+  return true;
+}
+
+// Each list has operands first, and whatever a step reads from it.
+bool Checker::orders_hold() {
+  std::vector<bool> set(it_.nodes.size()), body(it_.nodes.size()), final(it_.nodes.size());
+  const auto is_steady = [&](u16 one) { return proof_.shapes[one] <= Shape::kAffine; };
+  const auto has_column = [&](u16 one) { return is_steady(one) ? bool(set[one]) : bool(body[one]); };
+  const auto each_operand = [&](u16 number, auto holds) {
+    bool good = true;
+    for (u32 i = 0; i < operand_count(at(number).op); ++i) good &= holds(operand(at(number), i));
+    return good;
+  };
+  for (const u16 number : proof_.setup) {
+    if (!is_steady(number) || !each_operand(number, [&](u16 one) { return bool(set[one]); }))
+      return fail("a set-up out of order");
+    set[number] = true;
+  }
+  for (const u16 number : proof_.body) {
+    const Node& node = at(number);
+    bool good = proof_.shapes[number] == Shape::kVarying && each_operand(number, has_column);
+    if (node.op == Op::kInput)
+      good &= part(number, Carry::kPrevious) && has_column(part(number, Carry::kPrevious)->term);
+    if (node.op == Op::kLoad) good &= has_column(it_.accesses[node.value].address);
+    if (!good) return fail("a body out of order");
+    body[number] = true;
+  }
+  for (const u16 number : proof_.finals) {
+    const bool good = is_steady(number) ? bool(set[number]) : body[number] || at(number).op != Op::kLoad;
+    if (!good || !each_operand(number, [&](u16 one) { return bool(final[one]); })) return fail("an end out of order");
+    final[number] = true;
+  }
+  bool good = true;
+  for (const Access& access : it_.accesses) {
+    good &= has_column(access.address) && has_column(access.value);
+    good &= !access.is_store || is_steady(access.address);
+  }
+  for (const Output& output : it_.outputs) good &= final[output.node];
+  for (const Test& test : proof_.tests) good &= set[test.a] && set[test.b];
+  for (const u16 condition : proof_.data) good &= body[condition];
+  for (const Carried& carried : proof_.carried) {
+    if (carried.carry == Carry::kAffine) good &= set[carried.input] && set[carried.term];
+    if (carried.carry == Carry::kReduction || carried.carry == Carry::kPrevious) good &= has_column(carried.term);
+  }
+  return good || fail("something that a step reads is not computed");
+}
+
+bool Checker::kind_holds() {
+  u32 loads = 0, stores = 0, filled = 0, copied = 0, scattered = 0;
+  for (const Access& access : it_.accesses) {
+    (access.is_store ? stores : loads) += 1;
+    scattered += proof_.shapes[access.address] > Shape::kAffine;
+    if (!access.is_store) continue;
+    filled += proof_.shapes[access.value] == Shape::kInvariant;
+    const Node& value = at(access.value);
+    if (value.op != Op::kLoad) continue;
+    const Access& from = it_.accesses[value.value];
+    copied += from.size == access.size && proof_.shapes[from.address] <= Shape::kAffine;
+  }
+  bool folds = false;
+  for (const Carried& carried : proof_.carried)
+    folds |= carried.carry == Carry::kReduction || carried.carry == Carry::kPrevious;
+  const bool only_moves = !folds && proof_.data.empty();
+  Kind kind = Kind::kMap;
+  if (stores == 0) {
+    kind = !proof_.data.empty() ? Kind::kScan : loads != 0 || folds ? Kind::kReduction : Kind::kCounted;
+  } else if (filled == stores && loads == 0) {
+    kind = Kind::kFill;
+  } else if (copied == stores) {
+    kind = Kind::kCopy;
+  }
+  const Bulk bulk = kind == Kind::kScan && !folds                         ? Bulk::kScan
+                    : only_moves && kind == Kind::kFill                   ? Bulk::kFill
+                    : only_moves && kind == Kind::kCopy && scattered == 0 ? Bulk::kCopy
+                                                                          : Bulk::kNone;
+  return (kind == proof_.kind && bulk == proof_.bulk) || fail("another kind");
+}
+
+bool Checker::run(std::string& error) {
+  const bool good = names_nodes() && shapes_hold() && carries_hold() && wraps_are_named() && conditions_hold() &&
+                    orders_hold() && kind_holds();
+  error = error_;
+  return good;
+}
+
+}  // namespace
+
+bool check(const Iteration& iteration, const Proof& proof, std::string& error) {
+  return Checker(iteration, proof).run(error);
+}
+
+}  // namespace kvrm::accelerate

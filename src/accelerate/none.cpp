@@ -1,0 +1,16 @@
+// Replaces the extractor where the translator is not built.
+#include "accelerate/extract.h"
+
+namespace kvrm::accelerate {
+
+bool Extractor::is_there(std::string& error) {
+  error = "this build has no translator";
+  return false;
+}
+
+std::unique_ptr<Extractor> Extractor::create(std::string& error) {
+  is_there(error);
+  return nullptr;
+}
+
+}  // namespace kvrm::accelerate
