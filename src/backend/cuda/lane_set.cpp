@@ -18,7 +18,7 @@ using memory::kPageSize;
 constexpr u32 kSlots = 1024;                    // of the mailbox
 constexpr u64 kRingBytes = u64{16} << 20;       // of the output ring
 constexpr u64 kMostFrameBytes = u64{56} << 30;  // a machine leaves room for others
-constexpr u64 kMostWindowBytes = u64{36} << 30;  // of that
+constexpr u64 kMostWindowBytes = u64{36} << 30;
 constexpr u64 kL2TlbBytes = u64{256} << 20;
 constexpr u64 kPrivateCodeBytes = u64{128} << 20;
 constexpr u32 kUsualTables = 24;                // of a group: what an ordinary program touches
@@ -84,13 +84,20 @@ void LaneSet::plan_groups() {
                             std::clamp<u32>((1u << 22) / plan_.lanes, 64, memory::kMostAreas + 8));
 }
 
-// A window for each lane that is alone: 1 GiB or 16 MiB of it, so that linked images serve many sets. What is at the
-// place of another page has a frame of the pool, and is slower.
+// The bytes of frames that lanes may have together.
+u64 LaneSet::frame_bytes(u64 free_bytes) const {
+  const u64 wanted =
+      plan_.memory_limit > kMostFrameBytes / plan_.lanes ? kMostFrameBytes : plan_.memory_limit * padded_lanes_;
+  return std::min({wanted, kMostFrameBytes, free_bytes / 10 * 7});
+}
+
+// A window for each lane that is alone, if there is room beside all frames: 1 GiB or 16 MiB of it, so that linked
+// images serve many sets. What is at the place of another page has a frame of the pool, and is slower.
 void LaneSet::plan_windows(u64 free_bytes) {
   if (!alone() || plan_.shares_memory || !plan_.windows) return;
-  const u64 most = std::min(kMostWindowBytes, free_bytes / 10 * 4);
+  const u64 most = std::min(kMostWindowBytes, free_bytes / 10 * 8 - frame_bytes(free_bytes));
   for (const u32 shift : {24u, 30u}) {
-    if (u64{groups_} << shift <= most) window_shift_ = shift;
+    if (window_bytes(shift) <= most) window_shift_ = shift;
   }
 }
 
@@ -98,10 +105,7 @@ void LaneSet::plan_windows(u64 free_bytes) {
 LaneSet::Pools LaneSet::plan_pools(u64 free_bytes) {
   Pools pools;
   pools.frame_bytes = kPageSize << group_shift_;
-  const u64 wanted =
-      plan_.memory_limit > kMostFrameBytes / plan_.lanes ? kMostFrameBytes : plan_.memory_limit * padded_lanes_;
-  const u64 room = std::min(kMostFrameBytes, free_bytes / 10 * 7) - window_bytes();
-  pools.frames = plan_.shares_memory ? 1 : std::max<u64>(1, std::min(wanted, room) / pools.frame_bytes);
+  pools.frames = plan_.shares_memory ? 1 : std::max<u64>(1, frame_bytes(free_bytes) / pools.frame_bytes);
   const u64 page_limit = plan_.memory_limit / kPageSize;
   const u64 tables_of_group = kUsualTables + divided_up(std::min(page_limit, pools.frames), memory::kTablePages);
   pools.table_bytes = memory::group_table_bytes(group_shift_);
@@ -147,8 +151,9 @@ Result<void> LaneSet::allocate_device(const Pools& pools) {
       {&locks_, plan_.shares_memory ? memory::kSharedLocks * sizeof(u32) : 4, "the locks", true},
       {&orders_, padded_lanes_ * sizeof(kernel::Order), "the lanes' orders", true},
       {&launch_, sizeof(kernel::Launch), "the launch", true},
-      {&windows_, window_bytes() + (u64{1} << window_shift_) + memory::kWindowGuard, "the lanes' windows", false},
-      {&window_pages_, std::max<u64>(1, window_bytes() / kPageSize / 32) * sizeof(u32), "the lanes' windows", true},
+      {&windows_, window_bytes(window_shift_), "the lanes' windows", false},
+      {&window_pages_, std::max<u64>(1, window_bytes(window_shift_) / kPageSize / 32) * sizeof(u32),
+       "the lanes' windows", true},
       {&frames_, pools.frames * pools.frame_bytes, "the lanes' private pages", false},
       {&frame_links_, pools.frames * sizeof(u32), "the lanes' private pages", false},
   };

@@ -130,7 +130,9 @@ class LaneSet {
   };
   void plan_groups();
   void plan_windows(u64 free_bytes);
-  u64 window_bytes() const { return window_shift_ == 0 ? 0 : u64{groups_} << window_shift_; }
+  u64 frame_bytes(u64 free_bytes) const;
+  // Of all windows; one more, since the first one begins at a multiple of their size.
+  u64 window_bytes(u32 shift) const { return (shift == 0 ? 0 : (u64{groups_} + 1) << shift) + memory::kWindowGuard; }
   Pools plan_pools(u64 free_bytes);
   void plan_caches();
   Result<void> allocate();

@@ -491,7 +491,10 @@ class LaneMemory {
   void release_frame(u32 index);
   u8* frame_at(u32 index) const;
   void copy_to_window(u64 address, u64& entry);
-  bool moves_by_copying() const { return space_->world->group_shift != 0 || space_->window; }
+  // Whether a private page that moves to an address is copied.
+  bool moves_by_copying(u64 to) const {
+    return space_->world->group_shift != 0 || (space_->window && space_->window.is_free(space_->window.place(to)));
+  }
   void drop_pages(u64 address, u64 size);
   bool copy_pages(u64 from, u64 size, u64 to);
   void note_private(u64 address);

@@ -424,7 +424,7 @@ inline bool LaneMemory::copy_pages(u64 from, u64 size, u64 to) {
     const Slot target = whole ? find_slot((address - from + to) >> kPageShift, true) : Slot{nullptr, nullptr};
     if (!target.entry) {
       whole = false;
-    } else if (entry & kEntryPrivate && moves_by_copying()) {
+    } else if (entry & kEntryPrivate && moves_by_copying(address - from + to)) {
       const u32 counted = space_->private_pages;
       space_->private_pages = 0;
       *target.entry = entry & ~kEntryPrivate;
@@ -438,7 +438,7 @@ inline bool LaneMemory::copy_pages(u64 from, u64 size, u64 to) {
 }
 
 // A private page moves by copying: its frame belongs to its address. Only a lane that shares no frames takes them
-// along.
+// along, but into its window pages are copied where their places are free.
 bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
   if (space_->world->shares_memory || !space_->areas.may_move(from, from_size, to, to_size) ||
       !space_->areas.has_room())
@@ -447,9 +447,9 @@ bool LaneMemory::move(u64 from, u64 from_size, u64 to, u64 to_size) {
   const u64 kept = from_size < to_size ? from_size : to_size;
   if (!copy_pages(from, kept, to)) return false;
   for_each_entry(from, from_size, [&](u64 address, u64& entry, GroupPage& page) {
-    const bool copied = entry & kEntryPrivate && moves_by_copying();
-    if (address - from < kept && !copied) {
-      const Slot target = find_slot((address - from + to) >> kPageShift, false);
+    const bool stays = address - from < kept;
+    const Slot target = stays ? find_slot((address - from + to) >> kPageShift, false) : Slot{nullptr, nullptr};
+    if (stays && !(*target.entry & kEntryPrivate)) {  // not copied
       *target.entry = entry;
       if (entry & kEntryPrivate) {
         target.page->state = page.state;

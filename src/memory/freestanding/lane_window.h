@@ -9,8 +9,8 @@
 
 namespace kvrm::memory {
 
-// What regions may read behind the last window: the largest access.
-inline constexpr u64 kWindowGuard = 64;
+// What regions may read behind the last window: the longest range of accesses that share a lookup.
+inline constexpr u64 kWindowGuard = 512;
 
 // The address of a window is a multiple of its size, so that a place is put together by one instruction.
 constexpr u64 first_window(u64 from, u32 shift) { return (from + (u64{1} << shift) - 1) >> shift << shift; }
@@ -27,12 +27,16 @@ struct LaneWindow {
     return reinterpret_cast<u64>(base) + (address & ((u64{1} << shift) - 1) & ~(kPageSize - 1));
   }
   u32 number(u64 place) const { return static_cast<u32>((place - reinterpret_cast<u64>(base)) >> kPageShift); }
+  bool is_free(u64 place) const {
+    const u32 at = number(place);
+    return (used[at / 32] >> at % 32 & 1) == 0;
+  }
   // Whether nothing was there: now it is the caller's.
   bool claim(u64 place) {
-    const u32 at = number(place), bit = 1u << at % 32;
-    const bool is_free = (used[at / 32] & bit) == 0;
-    used[at / 32] |= bit;
-    return is_free;
+    if (!is_free(place)) return false;
+    const u32 at = number(place);
+    used[at / 32] |= 1u << at % 32;
+    return true;
   }
   void release(u64 place) {
     const u32 at = number(place);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/types.h"
+#include "memory/freestanding/lane_window.h"
 #include "memory/freestanding/page.h"
 #include "translator/likely.h"
 #include "translator/passes/l1_lookups.h"
@@ -29,6 +30,7 @@ using llvm::Value;
 constexpr i64 kWord = 8, kPair = 2 * kWord;
 // Longer ranges cross a page boundary too often.
 constexpr i64 kLongest = 256;
+static_assert(kLongest + 2 * kWord <= static_cast<i64>(memory::kWindowGuard));
 
 struct Group {
   std::vector<L1Lookup> members;  // in the order in which they run
