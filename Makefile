@@ -67,7 +67,9 @@ bench: setup-bench program ## Measure against qemu-aarch64 and native code
 bench-gpu: setup-bench program ## Measure a GPU: single lanes, lockstep, fleets (BENCH_OPTIONS="--parts one,start")
 	python3 bench/gpu.py --kvrm $(BUILD)/kvrm --json $(BUILD)/bench/gpu.json $(BENCH_OPTIONS)
 
-reference: program ## Write docs/reference/command-line.md from --help again
+reference: ## Write docs/reference/command-line.md from --help again
+	test -x $(BUILD)/kvrm || $(MAKE) program
+	cmake --build $(BUILD) -j $(JOBS) --target kvrm_cli
 	python3 tools/help_reference.py --kvrm $(BUILD)/kvrm --out docs/reference/command-line.md
 
 coverage: build-all ## Write docs/coverage.md again

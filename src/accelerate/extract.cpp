@@ -79,13 +79,19 @@ std::optional<Plan> plan_of(const LoopCode& code, std::string& refusal) {
   }
   for (PlanBlock& block : plan.blocks) {
     block.is_loop_header = false;
+    u32 ways_on = 0;
     for (PlanBlock::Edge& edge : block.edges) {
+      ways_on += edge.target >= code.head && edge.target < end;
       if (edge.target == code.head) edge.block.reset();
       const u64 last = block.address + (block.words.size() - 1) * 4;
       if (edge.target <= code.head || edge.target > last) continue;
       refusal = "a loop inside";
       return std::nullopt;
     }
+    // So every iteration has all the words, whatever becomes of the branches when they are simplified.
+    if (ways_on <= 1) continue;
+    refusal = "a branch inside";
+    return std::nullopt;
   }
   return plan;
 }

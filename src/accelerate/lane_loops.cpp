@@ -114,7 +114,7 @@ void LaneLoops::propose(u64 head, Candidate& candidate) {
   Proven& proven = proven_[head];
   if (proven.slot) {  // other code at the same address
     proven.slot->run = &interpreter::run_undecoded;
-    installed_.erase(proven.slot);
+    uninstall(proven);
   }
   proven = {};
   proven.code = *code;
@@ -137,7 +137,9 @@ Entry LaneLoops::entry_for(u64 pc, const u8* page, Entry* slot, const Entry& pla
   const auto found = proven_.find(pc);
   if (found == proven_.end() || found->second.left_out || !holds(page, found->second.code)) return entry;
   Proven& proven = found->second;
-  if (proven.slot) installed_.erase(proven.slot);
+  if (proven.slot && proven.slot != slot) proven.slot->run = &interpreter::run_undecoded;
+  uninstall(proven);
+  if (const auto other = installed_.find(slot); other != installed_.end()) uninstall(*other->second);
   proven.page = page;
   proven.slot = slot;
   proven.next = entry.run;
@@ -147,17 +149,28 @@ Entry LaneLoops::entry_for(u64 pc, const u8* page, Entry* slot, const Entry& pla
   return {&interpreter::run_bulk_step, entry.operands};
 }
 
+// Its entry is not there any more, or belongs to something else.
+void LaneLoops::uninstall(Proven& proven) {
+  if (proven.slot) installed_.erase(proven.slot);
+  proven.page = nullptr;
+  proven.slot = nullptr;
+}
+
+void LaneLoops::uninstall_page(const u8* page) {
+  std::vector<Proven*> there;
+  for (const auto& [slot, proven] : installed_) {
+    if (proven->page == page) there.push_back(proven);
+  }
+  for (Proven* proven : there) uninstall(*proven);
+}
+
 void LaneLoops::code_written(const u8* page) {
-  std::erase_if(installed_, [&](auto& entry) {
-    if (entry.second->page != page) return false;
-    entry.second->page = nullptr;
-    entry.second->slot = nullptr;
-    return true;
-  });
+  uninstall_page(page);
   if (inner_) inner_->code_written(page);
 }
 
 void LaneLoops::code_elsewhere(const u8* page) {
+  uninstall_page(page);
   if (inner_) inner_->code_elsewhere(page);
 }
 
@@ -170,15 +183,16 @@ void LaneLoops::other_lane_wrote_code() {
 }
 
 void LaneLoops::all_forgotten() {
-  for (auto& [slot, proven] : installed_) proven->slot = nullptr;
-  installed_.clear();
+  for (auto& [head, proven] : proven_) uninstall(proven);
   if (inner_) inner_->all_forgotten();
 }
 
 // --- steps ---------------------------------------------------------------------------------------------------------
 
 interpreter::BulkSteps::Done LaneLoops::step(const Entry* entry, Cpu& cpu, u64 budget) {
-  Proven& proven = *installed_.at(entry);
+  const auto installed = installed_.find(entry);
+  if (installed == installed_.end()) return {0, &interpreter::run_undecoded};
+  Proven& proven = *installed->second;
   const u64 words = proven.code.words.size();
   const u64 most = budget / words;
   if (most < kLeastIterations) return {0, proven.next};
@@ -187,7 +201,9 @@ interpreter::BulkSteps::Done LaneLoops::step(const Entry* entry, Cpu& cpu, u64 b
   LaneMemory memory(mmu_);
   Step<LaneMemory> step(proven.loop->program(), cpu, memory, scratch_.data());
   const u64 count = step.run(most);
-  const interpreter::Handler next = proven.next;
+  // A page that was prepared may have moved the code to another frame: then the entry is empty.
+  const bool is_there = proven.slot == entry;
+  const interpreter::Handler next = is_there ? proven.next : &interpreter::run_undecoded;
   proven.steps += count != 0;
   proven.iterations += count;
   proven.done += count;
@@ -195,7 +211,7 @@ interpreter::BulkSteps::Done LaneLoops::step(const Entry* entry, Cpu& cpu, u64 b
     proven.seconds += now_seconds() - begin;
     ++proven.measured;
   }
-  if (proven.tries >= kTries) judge(proven);
+  if (proven.tries >= kTries && is_there) judge(proven);
   return {count * words, next};
 }
 
@@ -212,8 +228,7 @@ void LaneLoops::judge(Proven& proven) {
 void LaneLoops::leave_out(Proven& proven) {
   proven.left_out = proven.newly_left_out = true;
   proven.slot->run = proven.next;
-  installed_.erase(proven.slot);
-  proven.slot = nullptr;
+  uninstall(proven);
   if (inner_) inner_->return_loop(proven.code.head);
 }
 

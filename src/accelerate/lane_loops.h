@@ -64,6 +64,8 @@ class LaneLoops final : public interpreter::Regions, public interpreter::BulkSte
   std::optional<LoopCode> code_at(u64 head, u64 branch);
   bool holds(const u8* page, const LoopCode& code) const;
   void leave_out(Proven& proven);
+  void uninstall(Proven& proven);
+  void uninstall_page(const u8* page);
   void undecode(u64 head);
   void judge(Proven& proven);
 

@@ -178,6 +178,10 @@ class LoopGenerator {
   }
 
   void end(Words& body) {
+    if (chance(12)) {  // over words that may be skipped or not
+      body.push_back(cbz(data(), 2));
+      body.push_back(add_imm(1, data(), data(), 1));
+    }
     if (chance(5)) body.push_back(cbz(data(), 40));
     if (chance(8)) {
       body.push_back(cmp(chance(2), data(), source()));

@@ -59,6 +59,7 @@ class Step {
   u64 one_page(const Access& access, u32 count) const;
   u32 gather(const Access& access, u32 count);
   u64 contiguous(u64 address, u64 stride, u32 size, bool is_store, u64 count);
+  u64 ends_in_pages(u64 count) const;
   u32 without_dependences(u32 count) const;
   u32 until_overlap(const Access& load, const Access& store, bool load_is_later, u32 count) const;
   void operand_columns(u32 count);
@@ -253,7 +254,9 @@ inline AddressRange range_of(const u64* addresses, u32 count) {
 template <class Memory>
 u64 Step<Memory>::one_page(const Access& access, u32 count) const {
   const AddressRange range = range_of(column(access.address), count);
-  if (range.low / memory::kPageSize != (range.high + access.size - 1) / memory::kPageSize) return 0;
+  if (range.low / memory::kPageSize != range.high / memory::kPageSize ||
+      range.high % memory::kPageSize + access.size > memory::kPageSize)
+    return 0;
   const u8* const low = memory_.readable(range.low);
   return low ? reinterpret_cast<u64>(low) - range.low : 0;
 }

@@ -67,6 +67,20 @@ u64 Step<Memory>::value_for_parts(u16 number) const {
   return evaluate(node.op, node.width, loop_.nodes[node.a].width, last_[node.a], last_[node.b], last_[node.c]);
 }
 
+// The most iterations up to so many of which the last one, which a round does, has every access in one page.
+template <class Memory>
+u64 Step<Memory>::ends_in_pages(u64 count) const {
+  for (; count != 0; --count) {
+    bool crosses = false;
+    for (const Access& access : loop_.accesses) {
+      const u64 address = values_[access.address] + steps_[access.address] * (count - 1);
+      crosses |= address % memory::kPageSize + access.size > memory::kPageSize;
+    }
+    if (!crosses) break;
+  }
+  return count;
+}
+
 // Moves or fills whole ranges; a round must follow, so it leaves an iteration.
 template <class Memory>
 u64 Step<Memory>::whole_ranges(u64 most) {
@@ -82,6 +96,7 @@ u64 Step<Memory>::whole_ranges(u64 most) {
   if (loop_.bulk == Bulk::kCopy) count = contiguous(low_load, stride, static_cast<u32>(width), false, count);
   for (const Access& access : loop_.accesses)
     count = contiguous(values_[access.address], stride, access.size, access.is_store, count);
+  count = ends_in_pages(count);
   if (count < 2 || without_dependences(1) == 0) return 0;
   --count;
   u64 covered = 0;
@@ -157,6 +172,7 @@ u64 Step<Memory>::scan_ranges(u64 most) {
     if (count < 2) return 0;
     count = found_after(condition, count);
   }
+  count = ends_in_pages(count);
   if (count < 2) return 0;
   advance(count - 1);
   return count - 1;
