@@ -9,6 +9,7 @@
 #include "accelerate/lane_memory.h"
 #include "interpreter/handlers.h"
 #include "interpreter/predecode.h"
+#include "translator/host/thread_clock.h"
 
 namespace kvrm::accelerate {
 namespace {
@@ -21,6 +22,7 @@ constexpr u64 kMostWords = 64;
 // that are not proposed yet.
 constexpr u32 kTraceSteps = 32;
 constexpr u64 kTracePeriod = u64{1} << 16;
+constexpr u64 kClockPeriod = u64{1} << 20;
 constexpr u64 kLongestBurst = u64{1} << 20;
 constexpr std::size_t kMostCandidates = std::size_t{1} << 14;
 // Fewer iterations are not worth a step.
@@ -46,7 +48,13 @@ double now_seconds() {
 
 LaneLoops::LaneLoops(std::shared_ptr<Loops> loops, interpreter::Interpreter& engine, translator::LaneRegions* inner,
                      bool eager)
-    : loops_(std::move(loops)), engine_(engine), mmu_(engine.mmu()), inner_(inner), eager_(eager) {
+    : loops_(std::move(loops)),
+      engine_(engine),
+      mmu_(engine.mmu()),
+      inner_(inner),
+      eager_(eager),
+      clock_(translator::thread_seconds()),
+      thread_(std::this_thread::get_id()) {
   engine_.use_regions(this);
   engine_.context().bulk_steps = this;
 }
@@ -60,8 +68,8 @@ LaneLoops::~LaneLoops() {
 // --- what is hot ---------------------------------------------------------------------------------------------------
 
 interpreter::Regions::Pace LaneLoops::between_bursts(const Cpu& cpu, u64 retired) {
-  for (const u64 head : hot_) propose(head, candidates_[head]);
-  hot_.clear();
+  since_clock_ += retired;
+  if (!hot_.empty() && (since_clock_ >= kClockPeriod || loops_->proves_at_once())) propose_hot();
   if (!waiting_.empty()) take_answers();
   if (inner_) return inner_->between_bursts(cpu, retired);
   if (tracing_) period_ = std::exchange(shows_more_, false) ? kTracePeriod : std::min(2 * period_, kLongestBurst);
@@ -81,6 +89,7 @@ void LaneLoops::stepped(u64 from, u64 to) {
   if (candidates_.size() >= kMostCandidates || heads_.size() >= kMostCandidates) {
     candidates_.clear();
     heads_.clear();
+    hot_.clear();
   }
   heads_[from] = to;
   Candidate& candidate = candidates_[to];
@@ -88,7 +97,9 @@ void LaneLoops::stepped(u64 from, u64 to) {
   candidate.branch = from;
   ++candidate.samples;
   shows_more_ |= !candidate.proposed;
-  if (!candidate.proposed && is_hot(candidate)) hot_.push_back(to);
+  if (candidate.is_hot || !is_hot(candidate)) return;
+  candidate.is_hot = true;
+  hot_.push_back(to);
 }
 
 // A region holds the whole of a nest of loops and loses by a piece that is taken out of it; so beside regions a loop
@@ -108,6 +119,19 @@ std::optional<LoopCode> LaneLoops::code_at(u64 head, u64 branch) {
 
 bool LaneLoops::holds(const u8* page, const LoopCode& code) const {
   return std::memcmp(page + code.head % kPageSize, code.words.data(), code.words.size() * sizeof(u32)) == 0;
+}
+
+// Those that were hot first come first, as far as there is time for proofs.
+void LaneLoops::propose_hot() {
+  const double now = translator::thread_seconds();
+  const bool is_same_thread = std::exchange(thread_, std::this_thread::get_id()) == std::this_thread::get_id();
+  double run = is_same_thread ? now - clock_ : 0;
+  clock_ = now;
+  since_clock_ = 0;
+  while (!hot_.empty() && loops_->grants(std::exchange(run, 0))) {
+    propose(hot_.front(), candidates_[hot_.front()]);
+    hot_.erase(hot_.begin());
+  }
 }
 
 bool LaneLoops::has_company() const {

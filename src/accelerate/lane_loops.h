@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -43,7 +44,7 @@ class LaneLoops final : public interpreter::Regions, public interpreter::BulkSte
     u64 branch = 0;  // the branch back that was seen last
     u64 samples = 0, exits = 0;  // how often it was taken and not taken
     LoopCode code;  // what was proposed
-    bool proposed = false;
+    bool is_hot = false, proposed = false;
   };
   // A proven loop. Its head's entry, if it is decoded, asks for bulk steps.
   struct Proven {
@@ -61,6 +62,7 @@ class LaneLoops final : public interpreter::Regions, public interpreter::BulkSte
 
   bool is_hot(const Candidate& candidate) const;
   void propose(u64 head, Candidate& candidate);
+  void propose_hot();
   void take_answers();
   void settle(const LoopCode& code, std::shared_ptr<const ProvenLoop> loop);
   bool may_pay(const ProvenLoop& loop) const;
@@ -87,6 +89,10 @@ class LaneLoops final : public interpreter::Regions, public interpreter::BulkSte
   std::vector<u64> hot_;  // heads that may be proposed
   std::vector<LoopCode> waiting_;  // for the prover
   u64 answers_seen_ = 0;
+  // Of the lane's thread, when Loops last heard how long the lane has run, and instructions since.
+  double clock_;
+  std::thread::id thread_;
+  u64 since_clock_ = 0;
   u64 newly_found_ = 0, sampled_ = 0;
   u64 since_trace_ = 0, period_ = 1;
   bool tracing_ = false, shows_more_ = true;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "translator/host/thread_clock.h"
+
 namespace kvrm::accelerate {
 
 // Owners hold a handle whose end closes the prover; its thread holds the object itself.
@@ -27,8 +29,26 @@ void Loops::close() {
   }
 }
 
+bool Loops::grants(double seconds) {
+  if (proves_at_once()) return true;
+  const double run = run_seconds_.fetch_add(seconds) + seconds;
+  // What was granted may not have been spent yet, or not as much.
+  const double granted = granted_seconds_.load();
+  const double next = std::max(granted, proving_seconds_.load()) + (granted == 0 ? kFirstProof : kProof);
+  if (next > settings_.share * run) return false;
+  granted_seconds_.store(next);
+  return true;
+}
+
 Loops::Settled Loops::settle(const LoopCode& code) {
   const std::lock_guard lock(proving_);
+  const double begin = translator::thread_seconds();
+  Settled result = settled(code);
+  proving_seconds_.fetch_add(translator::thread_seconds() - begin);
+  return result;
+}
+
+Loops::Settled Loops::settled(const LoopCode& code) {
   Settled result;
   if (!extractor_) extractor_ = Extractor::create(result.refusal);
   if (!extractor_) return result;

@@ -39,6 +39,7 @@ struct LaneReport {
 struct ProverSettings {
   bool in_background = false;  // in a thread of its own, not on the lane's
   bool abandons = false;  // the destructor does not wait for a proof; the process must not exit()
+  double share = 1;  // of the lanes' time that proofs may take
 };
 
 // Safe for any number of lanes.
@@ -60,6 +61,11 @@ class Loops {
     found_.fetch_add(count, std::memory_order_relaxed);
     sampled_.fetch_add(sampled, std::memory_order_relaxed);
   }
+  bool proves_at_once() const { return settings_.share >= 1; }
+  // The lanes have run so many more seconds. Whether another loop may be proved now.
+  bool grants(double seconds);
+  // Of processor time, spent proving.
+  double seconds() const { return proving_seconds_.load(std::memory_order_relaxed); }
   u64 sampled() const { return sampled_.load(std::memory_order_relaxed); }
   u64 found() const { return found_.load(std::memory_order_relaxed); }
   // Loops that were proposed, the most frequent first.
@@ -70,6 +76,8 @@ class Loops {
 
   using Key = std::pair<u64, std::vector<u32>>;
   static constexpr std::size_t kMost = 1024;  // a guest can make any number of loops
+  // What a proof takes, roughly: the first one reads the bitcode.
+  static constexpr double kFirstProof = 4e-3, kProof = 1.5e-3;
   struct Entry {
     LoopFacts facts;
     bool settled = false;
@@ -79,6 +87,7 @@ class Loops {
     std::string refusal;
   };
   Settled settle(const LoopCode& code);
+  Settled settled(const LoopCode& code);  // with proving_
   void keep(const LoopCode& code, Settled settled);  // with mutex_
   void work();
   void close();
@@ -94,6 +103,7 @@ class Loops {
   std::thread thread_;  // from the first question on
   bool over_ = false;
   std::atomic<u64> answers_ = 0, found_ = 0, sampled_ = 0;
+  std::atomic<double> run_seconds_ = 0, proving_seconds_ = 0, granted_seconds_ = 0;
 };
 
 }  // namespace kvrm::accelerate

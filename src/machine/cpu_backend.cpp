@@ -92,6 +92,7 @@ LoopStatistics statistics_of(const accelerate::Loops& loops) {
   }
   result.found = loops.found();
   result.sampled = loops.sampled();
+  result.seconds = loops.seconds();
   return result;
 }
 
@@ -120,8 +121,8 @@ Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options, D
   if (!translator && options.engine == Engine::kJit && !error.empty()) return Error{error};
   std::shared_ptr<accelerate::Loops> loops;
   if (options.accelerate && !options.shared_memory && dispatch.is_table() && !dispatch.every()) {
-    const bool in_background = options.engine != Engine::kJit;
-    loops = accelerate::Loops::create(error, {in_background, options.abandon_compilers});
+    const bool at_once = options.proof_share >= 1;
+    loops = accelerate::Loops::create(error, {!at_once, options.abandon_compilers, options.proof_share});
     if (!loops && options.notice) options.notice("no bulk steps of loops: " + error);
   }
   return std::unique_ptr<CpuBackend>(

@@ -101,7 +101,7 @@ TEST(Prover, SeveralPaths) {
   expect_kind({ldr_post(0, 2, 0, 1), cbz(2, 3), orr(1, 5, 31, 2), str_reg(0, 2, 1, 3), add_imm(1, 3, 3, 1),
                cmp(1, 0, 4), b_cond(kNe, -6)},
               Kind::kCopy);
-  // One thing or another, flags that only one of them writes, and a way out of each.
+  // One thing or another, flags that only one of them writes, and an exit from each.
   expect_kind({ldr_post(2, 2, 0, 4), cbz(2, 4), cmp(0, 2, 3), add(0, 4, 4, 2), b(2), add_imm(0, 4, 4, 9),
                str_post(2, 2, 1, 4), sub_imm(1, 7, 7, 1), cbnz(7, -8)},
               Kind::kCopy);
