@@ -113,6 +113,7 @@ int run(const LoopsArguments& arguments, const Result<std::vector<std::string>>&
   if (command.value().empty()) return host_error("loops: which program? (kvrm loops [OPTIONS] PROGRAM [ARGS...])");
   settings->options.device = Device::kCpu;
   settings->options.accelerate = true;
+  settings->options.proof_share = 1;
   settings->program.standard_output = settings->program.standard_error;
   std::string problem;
   settings->options.notice = [&](const std::string& line) { problem = line; };

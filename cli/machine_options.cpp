@@ -86,8 +86,9 @@ void add_machine_options(CommandSpec command, MachineArguments& arguments) {
   command.option("--jit-budget", arguments.jit_budget, "Seconds of compiling the translator may take in all");
   command
       .option("--accelerate", arguments.accelerate,
-              "Run many iterations at once of loops whose effect is proved; results stay the same (CPU device)")
-      .one_of({"on", "off"})
+              "Run many iterations at once of loops whose effect is proved; results stay the same (CPU device). auto: "
+              "proofs take one percent of the time; on: every hot loop is proved at once")
+      .one_of({"auto", "on", "off"})
       .show_default();
   command.option("--max-instructions", arguments.max_instructions,
                  "Stop each program after exactly this many instructions (1000000, 1e9)");
@@ -135,7 +136,8 @@ Result<Settings> settings_of(const MachineArguments& arguments, const std::vecto
   settings.options.device = device_named(arguments.device);
   settings.options.engine = engine_named(arguments.engine);
   settings.options.perf_map = arguments.perf_map;
-  settings.options.accelerate = arguments.accelerate == "on";
+  settings.options.accelerate = arguments.accelerate != "off";
+  if (arguments.accelerate == "on") settings.options.proof_share = 1;
   settings.options.windows = !arguments.no_windows;
   settings.options.abandon_compilers = true;  // main() ends with _Exit
   if (const std::string problem = code_cache_problem(arguments.root); !problem.empty()) {

@@ -30,7 +30,7 @@ struct MachineArguments {
   bool unverified = false;
   bool dispatch_every = false;
   bool lane_stats = false;
-  std::string accelerate = "off";
+  std::string accelerate = "auto";
   bool perf_map = false;
   bool no_windows = false;
   bool verbose = false;

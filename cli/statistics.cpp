@@ -36,7 +36,8 @@ void add_tiers(const Statistics& statistics, Json& json) {
 void add_loops(const LoopStatistics& loops, Json& json) {
   if (loops == LoopStatistics{}) return;
   json["loops"] = {{"found", loops.found},       {"proposed", loops.proposed}, {"proved", loops.proved},
-                   {"left_out", loops.left_out}, {"refused", loops.refused},   {"instructions", loops.instructions}};
+                   {"left_out", loops.left_out}, {"refused", loops.refused},   {"instructions", loops.instructions},
+                   {"seconds", loops.seconds}};
 }
 
 void add_facts(const RunFacts& facts, Json& json) {

@@ -66,7 +66,9 @@ struct Options {
   // warp each may have a piece of device memory each.
   bool windows = true;
   // CPU device: loops whose effect is proved run many iterations at once (docs/co-processors.md).
-  bool accelerate = false;
+  bool accelerate = true;
+  // The share of the run time that proving loops may take, in a thread of its own. 1: every hot loop is proved at once.
+  double proof_share = 0.01;
   // For a process that ends with std::_Exit: destroying a machine does not wait for running compilers.
   bool abandon_compilers = false;
   unsigned threads = 0;  // CPU device: host threads for its lanes; 0: one per host processor
@@ -225,6 +227,7 @@ struct LoopStatistics {
   std::uint64_t left_out = 0;  // proved, but too short to pay; of each lane
   std::map<std::string, std::uint64_t> refused;  // by reason
   std::uint64_t instructions = 0;  // in bulk steps
+  double seconds = 0;  // of processor time spent proving
   std::vector<Loop> hottest;  // the most frequent first
 
   KVRM_API LoopStatistics& operator+=(const LoopStatistics& more);

@@ -49,6 +49,7 @@ const std::map<std::string, Setter>& setters() {
       {"jit_budget", set<&Options::jit_budget>},
       {"windows", set<&Options::windows>},
       {"accelerate", set<&Options::accelerate>},
+      {"proof_share", set<&Options::proof_share>},
       {"dispatch", [](Options& o, nb::handle v) { o.neural.dispatch = dispatch_named(nb::cast<std::string>(v)); }},
       {"weights", [](Options& o, nb::handle v) { o.neural.weights = weights_from(v); }},
       {"unverified", [](Options& o, nb::handle v) { o.neural.unverified = nb::cast<bool>(v); }},

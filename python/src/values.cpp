@@ -122,6 +122,7 @@ nb::dict loops_of(const Statistics& statistics) {
   result["proposed"] = loops.proposed;
   result["proved"] = loops.proved;
   result["left_out"] = loops.left_out;
+  result["seconds"] = loops.seconds;
   result["refused"] = refused;
   result["instructions"] = loops.instructions;
   return result;

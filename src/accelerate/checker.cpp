@@ -33,12 +33,15 @@ class Checker {
   bool is_sum(const Carried& carried, const Node& node) const;
   bool is_extreme(const Carried& carried, const Node& node) const;
   bool is_before(u16 number, const Carried& carried) const;
+  bool is_latch(const Carried& carried, const Node& node) const;
   int degree(u16 number, u32 width);
   int find_degree(u16 number, u32 width);
   const Carried* part(u16 input, Carry carry) const;
   Shape shape(u16 number) const;
   bool shapes_hold();
   bool wraps_are_named();
+  bool aligned_are_masks();
+  bool narrow_stay_so();
   bool conditions_hold();
   bool orders_hold();
   bool kind_holds();
@@ -55,11 +58,12 @@ bool Checker::names_nodes() {
     return std::ranges::all_of(numbers, [&](u16 one) { return is_node(one); });
   };
   bool good = proof_.shapes.size() == it_.nodes.size() && all(proof_.no_wrap) && all(proof_.data) &&
-              all(proof_.setup) && all(proof_.body) && all(proof_.finals);
+              all(proof_.setup) && all(proof_.body) && all(proof_.finals) && all(proof_.aligned);
   for (const Test& test : proof_.tests) good &= is_node(test.a) && is_node(test.b);
   for (const Carried& carried : proof_.carried) {
     good &= is_node(carried.input) && carried.output < it_.outputs.size();
     good &= carried.carry == Carry::kLinear || is_node(carried.term);
+    good &= carried.carry == Carry::kLatch ? is_node(carried.condition) : carried.condition == kNoNode;
   }
   return good || fail("a number that names no node");
 }
@@ -93,6 +97,14 @@ bool Checker::is_extreme(const Carried& carried, const Node& node) const {
          (is_before(node.c, carried) && node.b == carried.term);
 }
 
+// Whether the node is the term where the condition holds, and elsewhere what was before.
+bool Checker::is_latch(const Carried& carried, const Node& node) const {
+  if (node.op != Op::kSelect || node.a != carried.condition || node.width != carried.width) return false;
+  const u16 taken = carried.subtracts ? node.c : node.b, left = carried.subtracts ? node.b : node.c;
+  // Of a shape that is known in each iteration, so neither depends on what is latched.
+  return taken == carried.term && is_before(left, carried) && shape(carried.term) != Shape::kLast;
+}
+
 bool Checker::depends_on(u16 number, u16 input) const {
   std::vector<bool> seen(it_.nodes.size());
   std::vector<u16> left{number};
@@ -104,7 +116,10 @@ bool Checker::depends_on(u16 number, u16 input) const {
     seen[one] = true;
     const Node& node = at(one);
     for (u32 i = 0; i < operand_count(node.op); ++i) left.push_back(operand(node, i));
-    if (node.op == Op::kLoad) left.push_back(it_.accesses[node.value].address);
+    if (node.op != Op::kLoad) continue;
+    const Access& access = it_.accesses[node.value];
+    left.push_back(access.address);
+    if (access.guard != kNoNode) left.push_back(access.guard);
   }
   return false;
 }
@@ -141,7 +156,8 @@ bool Checker::carry_holds(const Carried& carried) {
     const bool same = carried.term == output.node && !carried.subtracts && carried.width == at(output.node).width;
     return same || fail("another value than the previous one");
   }
-  if (carried.width != 32 && carried.width != 64) return fail("a recurrence of no width");
+  const bool is_byte = carried.carry == Carry::kLatch && carried.width == 8 && input.width == 8;
+  if (carried.width != 32 && carried.width != 64 && !is_byte) return fail("a recurrence of no width");
   u16 result = output.node;
   if (carried.width == 32) {
     if (at(result).op != Op::kZeroExtend || at(at(result).a).width != 32) return fail("an upper half that is not zero");
@@ -159,6 +175,7 @@ bool Checker::carry_holds(const Carried& carried) {
         return fail("not its operation");
       return (is_sum(carried, node) && !depends_on(carried.term, carried.input)) || fail("not what is folded in");
     }
+    case Carry::kLatch: return is_latch(carried, node) || fail("not what stays and what it becomes");
     default:
       return (carried.term == kNoNode && !carried.subtracts && degree(result, carried.width) < 2) || fail("not linear");
   }
@@ -213,6 +230,8 @@ Shape Checker::shape(u16 number) const {
     case Op::kSub:
     case Op::kTruncate: return Shape::kAffine;
     case Op::kMul: return moving == 1 ? Shape::kAffine : Shape::kVarying;
+    case Op::kAnd:  // a step finds out whether it is
+      return std::ranges::count(proof_.aligned, number) != 0 ? Shape::kAffine : Shape::kVarying;
     case Op::kShiftLeft: return at(node.b).op == Op::kConstant ? Shape::kAffine : Shape::kVarying;
     case Op::kZeroExtend:
     case Op::kSignExtend: return at(node.a).width == 32 ? Shape::kAffine : Shape::kVarying;
@@ -237,6 +256,30 @@ bool Checker::wraps_are_named() {
   }
   for (const u16 number : proof_.no_wrap)
     if (std::ranges::find(proof_.setup, number) == proof_.setup.end()) return fail("a wrap of an unknown node");
+  return true;
+}
+
+// A step compares what these change by with the bits that they clear.
+bool Checker::aligned_are_masks() {
+  for (const u16 number : proof_.aligned) {
+    const Node& node = at(number);
+    const u64 low = ~at(node.b).value & mask_of(node.width);
+    const bool is_mask = node.op == Op::kAnd && at(node.b).op == Op::kConstant && (low & (low + 1)) == 0;
+    if (!is_mask || proof_.shapes[number] != Shape::kAffine) return fail("no mask of low bits");
+    if (std::ranges::find(proof_.setup, number) == proof_.setup.end()) return fail("a mask that is not set up");
+  }
+  return true;
+}
+
+// What is taken for a number of 32 bits before an iteration is one after it.
+bool Checker::narrow_stay_so() {
+  for (const u16 number : it_.narrow) {
+    if (!is_node(number) || at(number).op != Op::kInput || at(number).width != 64) return fail("no input of 64 bits");
+    const Output* output = output_at(at(number).value);
+    if (!output) continue;
+    const Node& after = at(output->node);
+    if (after.op != Op::kZeroExtend || at(after.a).width > 32) return fail("an upper half that is not zero");
+  }
   return true;
 }
 
@@ -279,7 +322,10 @@ bool Checker::orders_hold() {
     bool good = proof_.shapes[number] == Shape::kVarying && each_operand(number, has_column);
     if (node.op == Op::kInput)
       good &= part(number, Carry::kPrevious) && has_column(part(number, Carry::kPrevious)->term);
-    if (node.op == Op::kLoad) good &= has_column(it_.accesses[node.value].address);
+    if (node.op == Op::kLoad) {
+      const Access& access = it_.accesses[node.value];
+      good &= has_column(access.address) && (access.guard == kNoNode || has_column(access.guard));
+    }
     if (!good) return fail("a body out of order");
     body[number] = true;
   }
@@ -292,13 +338,16 @@ bool Checker::orders_hold() {
   for (const Access& access : it_.accesses) {
     good &= has_column(access.address) && has_column(access.value);
     good &= !access.is_store || is_steady(access.address);
+    good &= access.guard == kNoNode || has_column(access.guard);
   }
+  good &= it_.length == kNoNode || has_column(it_.length);
   for (const Output& output : it_.outputs) good &= final[output.node];
   for (const Test& test : proof_.tests) good &= set[test.a] && set[test.b];
   for (const u16 condition : proof_.data) good &= body[condition];
   for (const Carried& carried : proof_.carried) {
     if (carried.carry == Carry::kAffine) good &= set[carried.input] && set[carried.term];
     if (carried.carry == Carry::kReduction || carried.carry == Carry::kPrevious) good &= has_column(carried.term);
+    if (carried.carry == Carry::kLatch) good &= has_column(carried.condition) && final[carried.term];
   }
   return good || fail("something that a step reads is not computed");
 }
@@ -317,8 +366,10 @@ bool Checker::kind_holds() {
   }
   bool folds = false;
   for (const Carried& carried : proof_.carried)
-    folds |= carried.carry == Carry::kReduction || carried.carry == Carry::kPrevious;
-  const bool only_moves = !folds && proof_.data.empty();
+    folds |= carried.carry != Carry::kAffine && carried.carry != Carry::kLinear;
+  bool same_each_time = it_.length == kNoNode;
+  for (const Access& access : it_.accesses) same_each_time &= access.guard == kNoNode;
+  const bool only_moves = !folds && proof_.data.empty() && same_each_time;
   Kind kind = Kind::kMap;
   if (stores == 0) {
     kind = !proof_.data.empty() ? Kind::kScan : loads != 0 || folds ? Kind::kReduction : Kind::kCounted;
@@ -327,7 +378,7 @@ bool Checker::kind_holds() {
   } else if (copied == stores) {
     kind = Kind::kCopy;
   }
-  const Bulk bulk = kind == Kind::kScan && !folds                         ? Bulk::kScan
+  const Bulk bulk = kind == Kind::kScan && !folds && same_each_time       ? Bulk::kScan
                     : only_moves && kind == Kind::kFill                   ? Bulk::kFill
                     : only_moves && kind == Kind::kCopy && scattered == 0 ? Bulk::kCopy
                                                                           : Bulk::kNone;
@@ -335,8 +386,8 @@ bool Checker::kind_holds() {
 }
 
 bool Checker::run(std::string& error) {
-  const bool good = names_nodes() && shapes_hold() && carries_hold() && wraps_are_named() && conditions_hold() &&
-                    orders_hold() && kind_holds();
+  const bool good = names_nodes() && shapes_hold() && carries_hold() && wraps_are_named() && aligned_are_masks() &&
+                    narrow_stay_so() && conditions_hold() && orders_hold() && kind_holds();
   error = error_;
   return good;
 }

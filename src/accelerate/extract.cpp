@@ -40,7 +40,10 @@ class LoopFrame final : public translator::Frame {
   llvm::Value* home(llvm::IRBuilder<>& builder, u64 offset) override {
     return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), function_->getArg(0), offset);
   }
-  void leave_to(llvm::IRBuilder<>& builder, u64 pc, llvm::Value*) override { builder.CreateRet(builder.getInt64(pc)); }
+  void leave_to(llvm::IRBuilder<>& builder, u64 pc, llvm::Value* budget) override {
+    builder.CreateStore(builder.CreateNeg(budget), home(builder, kLengthAt));
+    builder.CreateRet(builder.getInt64(pc));
+  }
   void leave_to_register(llvm::IRBuilder<>& builder, llvm::Value* pc, llvm::Value*) override { builder.CreateRet(pc); }
   void pause(llvm::IRBuilder<>& builder, u64, llvm::Value*) override {
     builder.CreateRet(builder.getInt64(kElsewhere));
@@ -79,19 +82,13 @@ std::optional<Plan> plan_of(const LoopCode& code, std::string& refusal) {
   }
   for (PlanBlock& block : plan.blocks) {
     block.is_loop_header = false;
-    u32 ways_on = 0;
     for (PlanBlock::Edge& edge : block.edges) {
-      ways_on += edge.target >= code.head && edge.target < end;
       if (edge.target == code.head) edge.block.reset();
       const u64 last = block.address + (block.words.size() - 1) * 4;
       if (edge.target <= code.head || edge.target > last) continue;
       refusal = "a loop inside";
       return std::nullopt;
     }
-    // So every iteration has all the words, whatever becomes of the branches when they are simplified.
-    if (ways_on <= 1) continue;
-    refusal = "a branch inside";
-    return std::nullopt;
   }
   return plan;
 }
@@ -112,7 +109,7 @@ class BitcodeExtractor final : public Extractor {
     simplify(*function);
     std::optional<Iteration> iteration = path_to(*function, code.head, refusal);
     function->eraseFromParent();
-    if (iteration) iteration->words = plan->words;
+    if (iteration && iteration->length != kNoNode) iteration->words = plan->words;
     return iteration;
   }
 

@@ -9,6 +9,7 @@
 #include "accelerate/lane_memory.h"
 #include "interpreter/handlers.h"
 #include "interpreter/predecode.h"
+#include "translator/host/thread_clock.h"
 
 namespace kvrm::accelerate {
 namespace {
@@ -21,6 +22,7 @@ constexpr u64 kMostWords = 64;
 // that are not proposed yet.
 constexpr u32 kTraceSteps = 32;
 constexpr u64 kTracePeriod = u64{1} << 16;
+constexpr u64 kClockPeriod = u64{1} << 20;
 constexpr u64 kLongestBurst = u64{1} << 20;
 constexpr std::size_t kMostCandidates = std::size_t{1} << 14;
 // Fewer iterations are not worth a step.
@@ -29,6 +31,12 @@ constexpr u64 kLeastIterations = 2;
 constexpr u64 kTries = 256, kMeasured = 8;
 // What an instruction of a loop takes at least, in translated code and in the interpreter.
 constexpr double kTranslatedSeconds = 1e-10, kInterpreterSeconds = 1.2e-9;
+// Beside the time that the interpreter would have taken, a step takes less.
+constexpr double kMostSeconds = 5e-6;
+// What a region loses where it ends at the loop and begins again after it.
+constexpr double kExitSeconds = 5e-8;
+// Beside regions a column has to save so many words: it costs as much as one or two.
+constexpr double kWordsAColumn = 4;
 
 double now_seconds() {
   timespec now{};
@@ -40,7 +48,13 @@ double now_seconds() {
 
 LaneLoops::LaneLoops(std::shared_ptr<Loops> loops, interpreter::Interpreter& engine, translator::LaneRegions* inner,
                      bool eager)
-    : loops_(std::move(loops)), engine_(engine), mmu_(engine.mmu()), inner_(inner), eager_(eager) {
+    : loops_(std::move(loops)),
+      engine_(engine),
+      mmu_(engine.mmu()),
+      inner_(inner),
+      eager_(eager),
+      clock_(translator::thread_seconds()),
+      thread_(std::this_thread::get_id()) {
   engine_.use_regions(this);
   engine_.context().bulk_steps = this;
 }
@@ -54,8 +68,9 @@ LaneLoops::~LaneLoops() {
 // --- what is hot ---------------------------------------------------------------------------------------------------
 
 interpreter::Regions::Pace LaneLoops::between_bursts(const Cpu& cpu, u64 retired) {
-  for (const u64 head : hot_) propose(head, candidates_[head]);
-  hot_.clear();
+  since_clock_ += retired;
+  if (!hot_.empty() && (since_clock_ >= kClockPeriod || loops_->proves_at_once())) propose_hot();
+  if (!waiting_.empty()) take_answers();
   if (inner_) return inner_->between_bursts(cpu, retired);
   if (tracing_) period_ = std::exchange(shows_more_, false) ? kTracePeriod : std::min(2 * period_, kLongestBurst);
   if (eager_) period_ = 1;
@@ -74,20 +89,23 @@ void LaneLoops::stepped(u64 from, u64 to) {
   if (candidates_.size() >= kMostCandidates || heads_.size() >= kMostCandidates) {
     candidates_.clear();
     heads_.clear();
+    hot_.clear();
   }
   heads_[from] = to;
   Candidate& candidate = candidates_[to];
   newly_found_ += candidate.samples == 0;
   candidate.branch = from;
   ++candidate.samples;
-  shows_more_ |= !candidate.settled;
-  if (!candidate.settled && is_hot(candidate)) hot_.push_back(to);
+  shows_more_ |= !candidate.proposed;
+  if (candidate.is_hot || !is_hot(candidate)) return;
+  candidate.is_hot = true;
+  hot_.push_back(to);
 }
 
 // A region holds the whole of a nest of loops and loses by a piece that is taken out of it; so beside regions a loop
 // has to be longer.
 bool LaneLoops::is_hot(const Candidate& candidate) const {
-  const u64 samples = inner_ ? 128 : 24, trips = inner_ ? 128 : 8;
+  const u64 samples = inner_ ? 128 : 24, trips = inner_ ? 256 : 8;
   return eager_ || (candidate.samples >= samples && candidate.samples >= trips * candidate.exits);
 }
 
@@ -103,25 +121,64 @@ bool LaneLoops::holds(const u8* page, const LoopCode& code) const {
   return std::memcmp(page + code.head % kPageSize, code.words.data(), code.words.size() * sizeof(u32)) == 0;
 }
 
+// Those that were hot first come first, as far as there is time for proofs.
+void LaneLoops::propose_hot() {
+  const double now = translator::thread_seconds();
+  const bool is_same_thread = std::exchange(thread_, std::this_thread::get_id()) == std::this_thread::get_id();
+  double run = is_same_thread ? now - clock_ : 0;
+  clock_ = now;
+  since_clock_ = 0;
+  while (!hot_.empty() && loops_->grants(std::exchange(run, 0))) {
+    propose(hot_.front(), candidates_[hot_.front()]);
+    hot_.erase(hot_.begin());
+  }
+}
+
+bool LaneLoops::has_company() const {
+  return mmu_.is_shared() || (!eager_ && mmu_.translation().is_written_elsewhere());
+}
+
 void LaneLoops::propose(u64 head, Candidate& candidate) {
-  if (candidate.settled || mmu_.is_shared()) return;
-  candidate.settled = true;
+  if (candidate.proposed || has_company()) return;
+  candidate.proposed = true;
   const std::optional<LoopCode> code = code_at(head, candidate.branch);
   if (!code) return;
   candidate.code = *code;
-  auto loop = loops_->prove(*code);
-  if (!loop) return;
-  Proven& proven = proven_[head];
+  if (auto loop = loops_->ask(*code)) return settle(*code, std::move(*loop));
+  waiting_.push_back(*code);
+}
+
+void LaneLoops::take_answers() {
+  if (const u64 answers = loops_->answers(); std::exchange(answers_seen_, answers) == answers) return;
+  std::vector<LoopCode> waiting;
+  for (LoopCode& code : std::exchange(waiting_, {})) {
+    if (auto loop = loops_->ask(code)) {
+      settle(code, std::move(*loop));
+    } else {
+      waiting.push_back(std::move(code));
+    }
+  }
+  waiting_ = std::move(waiting);
+}
+
+// Beside regions only what is known to be several times as fast: taking a loop out of its regions costs them.
+bool LaneLoops::may_pay(const ProvenLoop& loop) const {
+  return eager_ || !inner_ || loop.work() * kWordsAColumn <= static_cast<double>(loop.program().words);
+}
+
+void LaneLoops::settle(const LoopCode& code, std::shared_ptr<const ProvenLoop> loop) {
+  if (!loop || !may_pay(*loop)) return;
+  Proven& proven = proven_[code.head];
   if (proven.slot) {  // other code at the same address
     proven.slot->run = &interpreter::run_undecoded;
     uninstall(proven);
   }
   proven = {};
-  proven.code = *code;
+  proven.code = code;
   scratch_.resize(std::max<u64>(scratch_.size(), loop->scratch()));
   proven.loop = std::move(loop);
-  if (inner_) inner_->leave_loop(head);
-  undecode(head);
+  if (inner_) inner_->leave_loop(code.head);
+  undecode(code.head);
 }
 
 // Decoding it again installs the loop, or what else there is.
@@ -193,9 +250,8 @@ interpreter::BulkSteps::Done LaneLoops::step(const Entry* entry, Cpu& cpu, u64 b
   const auto installed = installed_.find(entry);
   if (installed == installed_.end()) return {0, &interpreter::run_undecoded};
   Proven& proven = *installed->second;
-  const u64 words = proven.code.words.size();
-  const u64 most = budget / words;
-  if (most < kLeastIterations) return {0, proven.next};
+  const u64 most = budget / proven.code.words.size();
+  if (most < kLeastIterations || has_company()) return {0, proven.next};
   const bool measures = ++proven.tries % kMeasured == 0;
   const double begin = measures ? now_seconds() : 0;
   LaneMemory memory(mmu_);
@@ -204,29 +260,33 @@ interpreter::BulkSteps::Done LaneLoops::step(const Entry* entry, Cpu& cpu, u64 b
   // A page that was prepared may have moved the code to another frame: then the entry is empty.
   const bool is_there = proven.slot == entry;
   const interpreter::Handler next = is_there ? proven.next : &interpreter::run_undecoded;
-  proven.steps += count != 0;
-  proven.iterations += count;
-  proven.done += count;
+  proven.news.steps += count != 0;
+  proven.news.iterations += count;
+  proven.news.instructions += step.instructions();
+  proven.done += step.instructions();
   if (measures) {
-    proven.seconds += now_seconds() - begin;
+    // A lane that had to wait for a processor took no longer than this.
+    const double longest = kMostSeconds + static_cast<double>(step.instructions()) * kInterpreterSeconds;
+    proven.seconds += std::min(now_seconds() - begin, longest);
     ++proven.measured;
   }
   if (proven.tries >= kTries && is_there) judge(proven);
-  return {count * words, next};
+  return {step.instructions(), next};
 }
 
 // Steps that take longer than what they do took before are given up.
 void LaneLoops::judge(Proven& proven) {
   const double instruction = inner_ ? kTranslatedSeconds : kInterpreterSeconds;
-  const double spent = proven.seconds / static_cast<double>(proven.measured) * static_cast<double>(proven.tries);
-  const double saved = static_cast<double>(proven.done * proven.code.words.size()) * instruction;
+  const double spent = (proven.seconds / static_cast<double>(proven.measured) + (inner_ ? kExitSeconds : 0)) *
+                       static_cast<double>(proven.tries);
+  const double saved = static_cast<double>(proven.done) * instruction;
   proven.tries = proven.measured = proven.done = 0;
   proven.seconds = 0;
   if (!eager_ && saved < spent) leave_out(proven);
 }
 
 void LaneLoops::leave_out(Proven& proven) {
-  proven.left_out = proven.newly_left_out = true;
+  proven.left_out = proven.news.left_out = true;
   proven.slot->run = proven.next;
   uninstall(proven);
   if (inner_) inner_->return_loop(proven.code.head);
@@ -235,12 +295,9 @@ void LaneLoops::leave_out(Proven& proven) {
 void LaneLoops::report() {
   loops_->add_found(std::exchange(newly_found_, 0), std::exchange(sampled_, 0));
   for (auto& [head, candidate] : candidates_) {
-    if (candidate.settled) loops_->report(candidate.code, std::exchange(candidate.samples, 0), 0, 0, false);
+    if (candidate.proposed) loops_->report(candidate.code, {.samples = std::exchange(candidate.samples, 0)});
   }
-  for (auto& [head, proven] : proven_) {
-    loops_->report(proven.code, 0, std::exchange(proven.steps, 0), std::exchange(proven.iterations, 0),
-                   std::exchange(proven.newly_left_out, false));
-  }
+  for (auto& [head, proven] : proven_) loops_->report(proven.code, std::exchange(proven.news, {}));
 }
 
 }  // namespace kvrm::accelerate

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -42,8 +43,8 @@ class LaneLoops final : public interpreter::Regions, public interpreter::BulkSte
   struct Candidate {
     u64 branch = 0;  // the branch back that was seen last
     u64 samples = 0, exits = 0;  // how often it was taken and not taken
-    LoopCode code;  // what was proposed; proven or refused
-    bool settled = false;
+    LoopCode code;  // what was proposed
+    bool is_hot = false, proposed = false;
   };
   // A proven loop. Its head's entry, if it is decoded, asks for bulk steps.
   struct Proven {
@@ -52,15 +53,21 @@ class LaneLoops final : public interpreter::Regions, public interpreter::BulkSte
     const u8* page = nullptr;  // null: not installed
     interpreter::Entry* slot = nullptr;
     interpreter::Handler next = nullptr;
-    // Since the last report and since the last decision.
-    u64 steps = 0, iterations = 0;
-    u64 tries = 0, measured = 0, done = 0;
+    LaneReport news;  // since the last report
+    // Since the last decision.
+    u64 tries = 0, measured = 0, done = 0;  // done: instructions
     double seconds = 0;  // of the measured tries
-    bool left_out = false, newly_left_out = false;
+    bool left_out = false;
   };
 
   bool is_hot(const Candidate& candidate) const;
   void propose(u64 head, Candidate& candidate);
+  void propose_hot();
+  void take_answers();
+  void settle(const LoopCode& code, std::shared_ptr<const ProvenLoop> loop);
+  bool may_pay(const ProvenLoop& loop) const;
+  // The host may write to memory that the lane sees, or another lane may.
+  bool has_company() const;
   std::optional<LoopCode> code_at(u64 head, u64 branch);
   bool holds(const u8* page, const LoopCode& code) const;
   void leave_out(Proven& proven);
@@ -80,6 +87,12 @@ class LaneLoops final : public interpreter::Regions, public interpreter::BulkSte
   std::unordered_map<const interpreter::Entry*, Proven*> installed_;
   std::vector<u64> scratch_;  // for any of them
   std::vector<u64> hot_;  // heads that may be proposed
+  std::vector<LoopCode> waiting_;  // for the prover
+  u64 answers_seen_ = 0;
+  // Of the lane's thread, when Loops last heard how long the lane has run, and instructions since.
+  double clock_;
+  std::thread::id thread_;
+  u64 since_clock_ = 0;
   u64 newly_found_ = 0, sampled_ = 0;
   u64 since_trace_ = 0, period_ = 1;
   bool tracing_ = false, shows_more_ = true;

@@ -1,49 +1,142 @@
 #include "accelerate/loops.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "translator/host/thread_clock.h"
 
 namespace kvrm::accelerate {
 
-std::shared_ptr<Loops> Loops::create(std::string& error) {
-  return Extractor::is_there(error) ? std::shared_ptr<Loops>(new Loops) : nullptr;
+// Owners hold a handle whose end closes the prover; its thread holds the object itself.
+std::shared_ptr<Loops> Loops::create(std::string& error, const ProverSettings& settings) {
+  if (!Extractor::is_there(error)) return nullptr;
+  const std::shared_ptr<Loops> loops(new Loops(settings));
+  loops->self_ = loops;
+  return {loops.get(), [loops](Loops*) { loops->close(); }};
+}
+
+void Loops::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+    changed_.notify_all();
+  }
+  if (!thread_.joinable()) return;
+  if (settings_.abandons) {
+    thread_.detach();
+  } else {
+    thread_.join();
+  }
+}
+
+bool Loops::grants(double seconds) {
+  if (proves_at_once()) return true;
+  const double run = run_seconds_.fetch_add(seconds) + seconds;
+  // What was granted may not have been spent yet, or not as much.
+  const double granted = granted_seconds_.load();
+  const double next = std::max(granted, proving_seconds_.load()) + (granted == 0 ? kFirstProof : kProof);
+  if (next > settings_.share * run) return false;
+  granted_seconds_.store(next);
+  return true;
+}
+
+Loops::Settled Loops::settle(const LoopCode& code) {
+  const std::lock_guard lock(proving_);
+  const double begin = translator::thread_seconds();
+  Settled result = settled(code);
+  proving_seconds_.fetch_add(translator::thread_seconds() - begin);
+  return result;
+}
+
+Loops::Settled Loops::settled(const LoopCode& code) {
+  Settled result;
+  if (!extractor_) extractor_ = Extractor::create(result.refusal);
+  if (!extractor_) return result;
+  std::optional<Iteration> iteration = extractor_->extract(code, result.refusal);
+  if (!iteration) return result;
+  std::optional<Proof> proof = accelerate::prove(*iteration, result.refusal);
+  if (!proof) return result;
+  std::string error;
+  if (check(*iteration, *proof, error)) {
+    result.proven = std::make_shared<const ProvenLoop>(std::move(*iteration), std::move(*proof));
+  } else {
+    result.refusal = "the checker: " + error;
+  }
+  return result;
+}
+
+void Loops::keep(const LoopCode& code, Settled settled) {
+  Entry& entry = loops_[{code.head, code.words}];
+  if (entry.settled) return;
+  entry.facts.proven = std::move(settled.proven);
+  entry.facts.refusal = std::move(settled.refusal);
+  entry.settled = true;
 }
 
 std::shared_ptr<const ProvenLoop> Loops::prove(const LoopCode& code) {
-  const std::lock_guard lock(mutex_);
-  const auto found = loops_.find({code.head, code.words});
-  if (found != loops_.end()) return found->second.proven;
-  if (loops_.size() >= kMost) return nullptr;
-  LoopFacts& facts = loops_[{code.head, code.words}];
-  facts.code = code;
-  if (!extractor_) extractor_ = Extractor::create(facts.refusal);
-  if (!extractor_) return nullptr;
-  std::optional<Iteration> iteration = extractor_->extract(code, facts.refusal);
-  if (!iteration) return nullptr;
-  std::optional<Proof> proof = accelerate::prove(*iteration, facts.refusal);
-  if (!proof) return nullptr;
-  std::string error;
-  if (!check(*iteration, *proof, error)) {
-    facts.refusal = "the checker: " + error;
-    return nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = loops_.find({code.head, code.words});
+    if (found != loops_.end() && found->second.settled) return found->second.facts.proven;
+    if (found == loops_.end() && loops_.size() >= kMost) return nullptr;
+    loops_[{code.head, code.words}].facts.code = code;
   }
-  facts.proven = std::make_shared<const ProvenLoop>(std::move(*iteration), std::move(*proof));
-  return facts.proven;
+  Settled settled = settle(code);
+  const std::lock_guard lock(mutex_);
+  keep(code, std::move(settled));
+  return loops_[{code.head, code.words}].facts.proven;
 }
 
-void Loops::report(const LoopCode& code, u64 samples, u64 steps, u64 iterations, bool left_out) {
+std::optional<std::shared_ptr<const ProvenLoop>> Loops::ask(const LoopCode& code) {
+  if (!settings_.in_background) return prove(code);
+  const std::lock_guard lock(mutex_);
+  const auto found = loops_.find({code.head, code.words});
+  if (found != loops_.end()) {
+    if (!found->second.settled) return std::nullopt;
+    return found->second.facts.proven;
+  }
+  if (loops_.size() >= kMost) return nullptr;
+  loops_[{code.head, code.words}].facts.code = code;
+  asked_.push_back(code);
+  if (!thread_.joinable()) thread_ = std::thread([self = self_.lock()] { self->work(); });
+  changed_.notify_all();
+  return std::nullopt;
+}
+
+void Loops::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return over_ || !asked_.empty(); });
+    if (over_) return;
+    const LoopCode code = std::move(asked_.front());
+    asked_.pop_front();
+    lock.unlock();
+    Settled settled = settle(code);
+    lock.lock();
+    keep(code, std::move(settled));
+    answers_.fetch_add(1, std::memory_order_release);
+  }
+}
+
+void Loops::report(const LoopCode& code, const LaneReport& lane) {
   const std::lock_guard lock(mutex_);
   const auto found = loops_.find({code.head, code.words});
   if (found == loops_.end()) return;
-  found->second.samples += samples;
-  found->second.steps += steps;
-  found->second.iterations += iterations;
-  found->second.left_out += left_out;
+  LoopFacts& facts = found->second.facts;
+  facts.samples += lane.samples;
+  facts.steps += lane.steps;
+  facts.iterations += lane.iterations;
+  facts.instructions += lane.instructions;
+  facts.left_out += lane.left_out;
 }
 
 std::vector<LoopFacts> Loops::facts() const {
   const std::lock_guard lock(mutex_);
   std::vector<LoopFacts> all;
-  for (const auto& [key, facts] : loops_) all.push_back(facts);
+  for (const auto& [key, entry] : loops_) {
+    all.push_back(entry.facts);
+    if (!entry.settled) all.back().refusal = "not proved yet";
+  }
   std::ranges::sort(all, [](const LoopFacts& a, const LoopFacts& b) {
     return a.samples != b.samples ? a.samples > b.samples : a.code.head < b.code.head;
   });

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "accelerate/extract.h"
@@ -21,39 +25,85 @@ struct LoopFacts {
   u64 samples = 0;       // times its branch back was seen
   u64 steps = 0;         // bulk steps of at least an iteration
   u64 iterations = 0;    // in them
-  u64 left_out = 0;      // lanes that found its bulk steps too short to pay
-  u64 instructions() const { return iterations * code.words.size(); }
+  u64 instructions = 0;  // in them
+  u64 left_out = 0;      // lanes that found that its bulk steps do not pay
+};
+
+// What a lane has seen and done of a loop since it last reported.
+struct LaneReport {
+  u64 samples = 0, steps = 0, iterations = 0, instructions = 0;
+  bool left_out = false;
+};
+
+// How loops are proved.
+struct ProverSettings {
+  bool in_background = false;  // in a thread of its own, not on the lane's
+  bool abandons = false;  // the destructor does not wait for a proof; the process must not exit()
+  double share = 1;  // of the lanes' time that proofs may take
 };
 
 // Safe for any number of lanes.
 class Loops {
  public:
-  // Null, and why, if this build cannot prove loops.
-  static std::shared_ptr<Loops> create(std::string& error);
+  // Null, and why, if this build cannot prove loops. The thread of the prover keeps it, until those that create() gave
+  // it to have all let it go.
+  static std::shared_ptr<Loops> create(std::string& error, const ProverSettings& settings = {});
 
   // The proven loop for this code; null if it was refused. Each code is proved once.
   std::shared_ptr<const ProvenLoop> prove(const LoopCode& code);
-  // What a lane has seen and done since it last reported.
-  void report(const LoopCode& code, u64 samples, u64 steps, u64 iterations, bool left_out);
+  // The same, but none while that is not known: then a thread proves it.
+  std::optional<std::shared_ptr<const ProvenLoop>> ask(const LoopCode& code);
+  // Grows with each loop that the thread has settled.
+  u64 answers() const { return answers_.load(std::memory_order_acquire); }
+  void report(const LoopCode& code, const LaneReport& lane);
   // Branches back that lanes saw, and the instructions of their traces.
   void add_found(u64 count, u64 sampled) {
     found_.fetch_add(count, std::memory_order_relaxed);
     sampled_.fetch_add(sampled, std::memory_order_relaxed);
   }
+  bool proves_at_once() const { return settings_.share >= 1; }
+  // The lanes have run so many more seconds. Whether another loop may be proved now.
+  bool grants(double seconds);
+  // Of processor time, spent proving.
+  double seconds() const { return proving_seconds_.load(std::memory_order_relaxed); }
   u64 sampled() const { return sampled_.load(std::memory_order_relaxed); }
   u64 found() const { return found_.load(std::memory_order_relaxed); }
   // Loops that were proposed, the most frequent first.
   std::vector<LoopFacts> facts() const;
 
  private:
-  Loops() = default;
+  explicit Loops(const ProverSettings& settings) : settings_(settings) {}
 
   using Key = std::pair<u64, std::vector<u32>>;
   static constexpr std::size_t kMost = 1024;  // a guest can make any number of loops
+  // What a proof takes, roughly: the first one reads the bitcode.
+  static constexpr double kFirstProof = 4e-3, kProof = 1.5e-3;
+  struct Entry {
+    LoopFacts facts;
+    bool settled = false;
+  };
+  struct Settled {
+    std::shared_ptr<const ProvenLoop> proven;
+    std::string refusal;
+  };
+  Settled settle(const LoopCode& code);
+  Settled settled(const LoopCode& code);  // with proving_
+  void keep(const LoopCode& code, Settled settled);  // with mutex_
+  void work();
+  void close();
+
+  const ProverSettings settings_;
+  std::weak_ptr<Loops> self_;
+  std::mutex proving_;  // before mutex_
+  std::unique_ptr<Extractor> extractor_;  // made for the first loop; with proving_
   mutable std::mutex mutex_;
-  std::unique_ptr<Extractor> extractor_;  // made for the first loop
-  std::map<Key, LoopFacts> loops_;
-  std::atomic<u64> found_ = 0, sampled_ = 0;
+  std::map<Key, Entry> loops_;
+  std::deque<LoopCode> asked_;
+  std::condition_variable changed_;
+  std::thread thread_;  // from the first question on
+  bool over_ = false;
+  std::atomic<u64> answers_ = 0, found_ = 0, sampled_ = 0;
+  std::atomic<double> run_seconds_ = 0, proving_seconds_ = 0, granted_seconds_ = 0;
 };
 
 }  // namespace kvrm::accelerate

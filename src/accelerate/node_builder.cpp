@@ -4,9 +4,14 @@
 
 namespace kvrm::accelerate {
 
-u16 NodeBuilder::add(const Node& node) {
+std::optional<u16> NodeBuilder::find(const Node& node) const {
   const auto found = std::ranges::find(nodes_, node);
-  if (found != nodes_.end()) return static_cast<u16>(found - nodes_.begin());
+  if (found == nodes_.end()) return std::nullopt;
+  return static_cast<u16>(found - nodes_.begin());
+}
+
+u16 NodeBuilder::add(const Node& node) {
+  if (const std::optional<u16> known = find(node)) return *known;
   nodes_.push_back(node);
   return static_cast<u16>(nodes_.size() - 1);
 }
@@ -26,7 +31,68 @@ u16 NodeBuilder::fold(Op op, u32 width, u16 a, u16 b, u16 c) {
 u16 NodeBuilder::select(u16 condition, u16 a, u16 b) {
   if (nodes_[condition].op == Op::kConstant) return nodes_[condition].value ? a : b;
   if (a == b) return a;
+  std::optional<u16> simpler = select_of_bits(condition, a, b);
+  if (!simpler) simpler = select_of_halves(condition, a, b);
+  if (!simpler) simpler = select_of_operand(condition, a, b);
+  if (simpler) return *simpler;
   return add({Op::kSelect, nodes_[a].width, condition, a, b, 0});
+}
+
+std::optional<u16> NodeBuilder::select_of_bits(u16 condition, u16 a, u16 b) {
+  if (nodes_[a].width != 1) return std::nullopt;
+  if (is_constant(b, 0)) return binary(Op::kAnd, condition, a);
+  if (is_constant(a, 1)) return binary(Op::kOr, condition, b);
+  if (is_constant(a, 0)) return binary(Op::kAnd, inverse(condition), b);
+  if (is_constant(b, 1)) return binary(Op::kOr, inverse(condition), a);
+  return std::nullopt;
+}
+
+std::optional<u16> NodeBuilder::low_half(u16 node) const {
+  const Node& whole = nodes_[node];
+  if (whole.op == Op::kZeroExtend && whole.width == 64 && nodes_[whole.a].width == 32) return whole.a;
+  return std::nullopt;
+}
+
+bool NodeBuilder::may_be_narrow(u16 node) const {
+  const Node& whole = nodes_[node];
+  if (whole.op == Op::kConstant) return whole.width == 64 && whole.value <= mask_of(32);
+  return wide_ && whole.op == Op::kInput && whole.width == 64 && !wide_->contains(whole.value);
+}
+
+std::optional<u16> NodeBuilder::select_of_halves(u16 condition, u16 a, u16 b) {
+  const std::optional<u16> yes = low_half(a), no = low_half(b);
+  if ((!yes && !no) || (!yes && !may_be_narrow(a)) || (!no && !may_be_narrow(b))) return std::nullopt;
+  if (!yes && nodes_[a].op == Op::kInput) narrowed_.insert(a);
+  if (!no && nodes_[b].op == Op::kInput) narrowed_.insert(b);
+  return extend(select(condition, yes ? *yes : truncate(a, 32), no ? *no : truncate(b, 32)), 64);
+}
+
+bool NodeBuilder::is_before(u16 node) const {
+  const Node& one = nodes_[node];
+  return one.op == Op::kInput || (one.op == Op::kTruncate && nodes_[one.a].op == Op::kInput);
+}
+
+// The node as op(before, by): itself may be `before`.
+std::optional<u16> NodeBuilder::changed_by(u16 node, Op op, u16 before) {
+  const Node change = nodes_[node];
+  if (node == before) return constant(0, change.width);
+  if (change.op != op) return std::nullopt;
+  if (change.a == before) return change.b;
+  if (change.b == before && op != Op::kSub) return change.a;
+  return std::nullopt;
+}
+
+std::optional<u16> NodeBuilder::select_of_operand(u16 condition, u16 a, u16 b) {
+  for (const u16 changed : {a, b}) {
+    const Node change = nodes_[changed];
+    if (change.op != Op::kAdd && change.op != Op::kSub && change.op != Op::kOr && change.op != Op::kXor) continue;
+    for (const u16 before : {change.a, change.b}) {
+      if (!is_before(before)) continue;
+      const std::optional<u16> yes = changed_by(a, change.op, before), no = changed_by(b, change.op, before);
+      if (yes && no) return binary(change.op, before, select(condition, *yes, *no));
+    }
+  }
+  return std::nullopt;
 }
 
 u16 NodeBuilder::truncate(u16 a, u32 width) {
@@ -57,6 +123,12 @@ u16 NodeBuilder::binary(Op op, u16 a, u16 b) {
   const u32 width = nodes_[a].width;
   if (op == Op::kAnd && nodes_[b].op == Op::kConstant && width == 64 && nodes_[b].value == mask_of(32))
     return extend(truncate(a, 32), 64);
+  if (width == 1 && (op == Op::kAnd || op == Op::kOr)) {
+    const u16 rest = nodes_[a].op == Op::kConstant ? b : a, known = rest == a ? b : a;
+    if (a == b) return a;
+    if (is_constant(known, 0)) return op == Op::kAnd ? known : rest;
+    if (is_constant(known, 1)) return op == Op::kAnd ? rest : known;
+  }
   if (width == 1) {
     for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
       const std::optional<u16> order = op == Op::kXor   ? order_of_flags(one, other)
@@ -111,6 +183,9 @@ u16 NodeBuilder::inverse(u16 condition) {
     case Op::kLessEqual: return compare(Op::kLess, node.b, node.a);
     case Op::kLessSigned: return compare(Op::kLessEqualSigned, node.b, node.a);
     case Op::kLessEqualSigned: return compare(Op::kLessSigned, node.b, node.a);
+    case Op::kXor:
+      if (is_constant(node.b, 1)) return node.a;
+      [[fallthrough]];
     default: return binary(Op::kXor, condition, constant(1, 1));
   }
 }

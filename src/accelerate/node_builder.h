@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -14,12 +15,18 @@ class NodeBuilder {
  public:
   explicit NodeBuilder(std::vector<Node>& nodes) : nodes_(nodes) {}
 
+  // From now on a selection between a number of 32 bits and an input of 64 takes the input for one of 32 bits, too, but
+  // for the inputs at these offsets. narrowed() names them: their upper halves must be zero.
+  void keep_wide(const std::set<u64>* offsets) { wide_ = offsets; }
+  const std::set<u16>& narrowed() const { return narrowed_; }
+
   const Node& at(u16 node) const { return nodes_[node]; }
   bool is_constant(u16 node, u64 value) const {
     return nodes_[node].op == Op::kConstant && nodes_[node].value == value;
   }
 
   u16 add(const Node& node);
+  std::optional<u16> find(const Node& node) const;
   u16 constant(u64 value, u32 width) { return add({Op::kConstant, static_cast<u8>(width), 0, 0, 0, value}); }
   u16 binary(Op op, u16 a, u16 b);
   u16 compare(Op op, u16 a, u16 b) { return fold(op, 1, a, b, 0); }
@@ -34,6 +41,15 @@ class NodeBuilder {
 
  private:
   u16 fold(Op op, u32 width, u16 a, u16 b, u16 c);
+  std::optional<u16> select_of_bits(u16 condition, u16 a, u16 b);
+  // What a number is zero-extended from, if that has 32 bits.
+  std::optional<u16> low_half(u16 node) const;
+  bool may_be_narrow(u16 node) const;
+  std::optional<u16> select_of_halves(u16 condition, u16 a, u16 b);
+  // op(before, one) or before: op(before, one or what changes nothing), so that recurrences show.
+  std::optional<u16> select_of_operand(u16 condition, u16 a, u16 b);
+  bool is_before(u16 node) const;
+  std::optional<u16> changed_by(u16 node, Op op, u16 before);
   // "N differs from V" of a - b, which is a < b; and "a <= b and a != b".
   std::optional<u16> order_of_flags(u16 n, u16 v);
   std::optional<u16> strict_order(u16 order, u16 unequal);
@@ -45,6 +61,8 @@ class NodeBuilder {
     u32 width;
   };
   std::vector<Node>& nodes_;
+  const std::set<u64>* wide_ = nullptr;
+  std::set<u16> narrowed_;
   std::map<u16, Pieces> joined_, split_;  // by the whole
   std::map<std::pair<u16, u32>, u16> truncated_;
 };

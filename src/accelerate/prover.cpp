@@ -30,6 +30,7 @@ class Prover {
   std::optional<Carried> affine(u16 input, u16 output) const;
   std::optional<Carried> reduction(u16 input, u16 output) const;
   std::optional<Carried> extreme(u16 input, u16 output) const;
+  std::optional<Carried> latch(u16 input, u16 output) const;
   // The expression without the extension of a 32-bit result; its width.
   std::pair<u16, u8> stripped(u16 node) const;
   bool is_part(u16 node, u16 input, u8 width) const;
@@ -38,6 +39,8 @@ class Prover {
   bool is_linear(u16 node, const std::vector<u16>& parts, u8 width, Known& known) const;
   bool find_linear(u16 node, const std::vector<u16>& parts, u8 width, Known& known) const;
   void shape_nodes();
+  std::optional<u64> constant_step(u16 number) const;
+  bool is_aligned_step(const Node& node) const;
   Shape shape_of(u16 number);
   bool split_conditions();
   bool order_body();
@@ -130,6 +133,18 @@ std::optional<Carried> Prover::extreme(u16 input, u16 output) const {
   return Carried{Carry::kReduction, width, input, output, term, is_greatest, is_signed ? Op::kLessSigned : Op::kLess};
 }
 
+// What stays where a condition does not hold.
+std::optional<Carried> Prover::latch(u16 input, u16 output) const {
+  const auto [result, width] = stripped(it_.outputs[output].node);
+  const Node& node = at(result);
+  if (node.op != Op::kSelect) return std::nullopt;
+  const bool inverted = is_part(node.b, input, width);
+  if (!inverted && !is_part(node.c, input, width)) return std::nullopt;
+  const u16 term = inverted ? node.c : node.b;
+  if (reached_from({term, node.a})[input]) return std::nullopt;
+  return Carried{Carry::kLatch, width, input, output, term, inverted, Op::kAdd, node.a};
+}
+
 // What these nodes depend on, themselves included.
 std::vector<bool> Prover::reached_from(const std::vector<u16>& roots) const {
   std::vector<bool> reached(it_.nodes.size());
@@ -137,7 +152,10 @@ std::vector<bool> Prover::reached_from(const std::vector<u16>& roots) const {
   for (std::size_t i = it_.nodes.size(); i-- > 0;) {
     if (!reached[i]) continue;
     for (const u16 one : operands(it_.nodes[i])) reached[one] = true;
-    if (it_.nodes[i].op == Op::kLoad) reached[it_.accesses[it_.nodes[i].value].address] = true;
+    if (it_.nodes[i].op != Op::kLoad) continue;
+    const Access& access = it_.accesses[it_.nodes[i].value];
+    reached[access.address] = true;
+    if (access.guard != kNoNode) reached[access.guard] = true;
   }
   return reached;
 }
@@ -156,6 +174,7 @@ void Prover::carry_parts() {
     if (!output) continue;
     auto carried = reduction(i, *output);
     if (!carried) carried = extreme(i, *output);
+    if (!carried) carried = latch(i, *output);
     if (carried) {
       proof_.carried.push_back(*carried);
     } else {
@@ -228,6 +247,31 @@ bool Prover::find_linear(u16 number, const std::vector<u16>& parts, u8 width, Kn
   }
 }
 
+// What an affine node changes by, if that is a constant.
+std::optional<u64> Prover::constant_step(u16 number) const {
+  const Node& node = at(number);
+  if (invariant_[number]) return 0;
+  if (node.op == Op::kInput) {
+    const auto carried = std::ranges::find(proof_.carried, number, &Carried::input);
+    const Node& term = at(carried->term);
+    if (term.op != Op::kConstant) return std::nullopt;
+    return carried->subtracts ? 0 - term.value : term.value;
+  }
+  if (node.op != Op::kAdd && node.op != Op::kSub) return std::nullopt;
+  const std::optional<u64> a = constant_step(node.a), b = constant_step(node.b);
+  if (!a || !b) return std::nullopt;
+  return node.op == Op::kAdd ? *a + *b : *a - *b;
+}
+
+// Whether the node clears low bits of something affine which its steps leave alone.
+bool Prover::is_aligned_step(const Node& node) const {
+  const Node& mask = at(node.b);
+  const u64 low = ~mask.value & mask_of(node.width);
+  if (mask.op != Op::kConstant || mask.value == 0 || (low & (low + 1)) != 0) return false;
+  const std::optional<u64> step = constant_step(node.a);
+  return step && (*step & low) == 0;
+}
+
 Shape Prover::shape_of(u16 number) {
   const Node& node = at(number);
   if (invariant_[number]) return Shape::kInvariant;
@@ -255,6 +299,10 @@ Shape Prover::shape_of(u16 number) {
     case Op::kSub:
     case Op::kTruncate: return Shape::kAffine;
     case Op::kMul: return invariant_[node.a] || invariant_[node.b] ? Shape::kAffine : Shape::kVarying;
+    case Op::kAnd:
+      if (!is_aligned_step(node)) return Shape::kVarying;
+      proof_.aligned.push_back(number);
+      return Shape::kAffine;
     case Op::kShiftLeft: return at(node.b).op == Op::kConstant ? Shape::kAffine : Shape::kVarying;
     case Op::kZeroExtend:
     case Op::kSignExtend:
@@ -297,7 +345,8 @@ bool Prover::visit(u16 number) {
     const auto carried = std::ranges::find(proof_.carried, number, &Carried::input);
     if (!visit(carried->term)) return false;
   } else if (node.op == Op::kLoad) {
-    if (!visit(it_.accesses[node.value].address)) return false;
+    const Access& access = it_.accesses[node.value];
+    if (!visit(access.address) || (access.guard != kNoNode && !visit(access.guard))) return false;
   }
   for (const u16 one : operands(node)) {
     if (!visit(one)) return false;
@@ -311,12 +360,17 @@ bool Prover::order_body() {
   visited_.resize(it_.nodes.size());
   for (const Access& access : it_.accesses) {
     if (access.is_store && proof_.shapes[access.address] > Shape::kAffine) return fail("stores at computed addresses");
-    if (!visit(access.value)) return false;
+    if (!visit(access.value) || (access.guard != kNoNode && !visit(access.guard))) return false;
   }
+  if (it_.length != kNoNode && !visit(it_.length)) return false;
   for (const u16 condition : proof_.data) {
     if (!visit(condition)) return false;
   }
   for (const Carried& carried : proof_.carried) {
+    if (carried.carry == Carry::kLatch) {
+      if (!visit(carried.condition)) return false;
+      if (proof_.shapes[carried.term] == Shape::kLast) return fail("a recurrence that each iteration needs");
+    }
     if (carried.carry != Carry::kReduction && carried.carry != Carry::kPrevious) continue;
     if (!visit(carried.term)) return false;
     if (carried.carry == Carry::kPrevious && !visit(carried.input)) return false;
@@ -331,7 +385,9 @@ void Prover::order_rest() {
   for (const Access& access : it_.accesses) {
     roots.push_back(access.address);
     roots.push_back(access.value);
+    if (access.guard != kNoNode) roots.push_back(access.guard);
   }
+  if (it_.length != kNoNode) roots.push_back(it_.length);
   for (const Test& test : proof_.tests) {
     roots.push_back(test.a);
     roots.push_back(test.b);
@@ -339,10 +395,12 @@ void Prover::order_rest() {
   for (const Carried& carried : proof_.carried) {
     roots.push_back(carried.input);
     if (carried.term != kNoNode) roots.push_back(carried.term);
+    if (carried.condition != kNoNode) roots.push_back(carried.condition);
   }
   for (const u16 number : proof_.data) roots.push_back(number);
   const std::vector<bool> used = reached_from(roots);
-  std::erase_if(proof_.no_wrap, [&](u16 number) { return !used[number]; });
+  for (std::vector<u16>* list : {&proof_.no_wrap, &proof_.aligned})
+    std::erase_if(*list, [&](u16 number) { return !used[number]; });
   for (u16 i = 0; i < it_.nodes.size(); ++i) {
     if (used[i] && proof_.shapes[i] <= Shape::kAffine) proof_.setup.push_back(i);
     if (final[i]) proof_.finals.push_back(i);
@@ -361,9 +419,11 @@ void Prover::name_kind() {
   }
   const bool folds =
       std::ranges::any_of(proof_.carried, [](const Carried& carried) { return carried.carry >= Carry::kReduction; });
-  const bool is_plain = proof_.data.empty() && !folds;
+  const bool same_each_time = it_.length == kNoNode &&
+                              std::ranges::all_of(it_.accesses, [](const Access& one) { return one.guard == kNoNode; });
+  const bool is_plain = proof_.data.empty() && !folds && same_each_time;
   if (!stores) {
-    if (!proof_.data.empty() && !folds) proof_.bulk = Bulk::kScan;
+    if (!proof_.data.empty() && !folds && same_each_time) proof_.bulk = Bulk::kScan;
     proof_.kind = !proof_.data.empty() ? Kind::kScan : loads || folds ? Kind::kReduction : Kind::kCounted;
     return;
   }
@@ -413,10 +473,35 @@ ProvenLoop::ProvenLoop(Iteration iteration, Proof proof)
     access.conditions_before = static_cast<u16>(std::count_if(
         first, first + access.conditions_before, [&](u16 one) { return std::ranges::count(proof_.data, one) != 0; }));
   }
+  give_columns();
+  const auto list = []<class T>(const std::vector<T>& all) {
+    return List<T>{all.data(), static_cast<u16>(all.size())};
+  };
+  program_.nodes = list(iteration_.nodes);
+  program_.shapes = proof_.shapes.data();
+  program_.column_of = column_of_.data();
+  program_.setup = list(proof_.setup);
+  program_.body = list(proof_.body);
+  program_.finals = list(proof_.finals);
+  program_.data = list(proof_.data);
+  program_.no_wrap = list(proof_.no_wrap);
+  program_.tests = list(proof_.tests);
+  program_.accesses = list(accesses_);
+  program_.outputs = list(iteration_.outputs);
+  program_.carried = list(proof_.carried);
+  program_.bulk = proof_.bulk;
+  program_.words = iteration_.words;
+  program_.length = iteration_.length;
+  program_.narrow = list(iteration_.narrow);
+  program_.aligned = list(proof_.aligned);
+  program_.features = features();
+}
+
+void ProvenLoop::give_columns() {
   u16 columns = 0;
   const std::function<void(u16)> give = [&](u16 number) {
+    if (number == kNoNode || column_of_[number] != kNoNode) return;
     const Node& node = iteration_.nodes[number];
-    if (column_of_[number] != kNoNode) return;
     if (node.op == Op::kZeroExtend && proof_.shapes[number] == Shape::kVarying) {
       give(node.a);
       column_of_[number] = column_of_[node.a];
@@ -433,33 +518,41 @@ ProvenLoop::ProvenLoop(Iteration iteration, Proof proof)
   for (const Access& access : iteration_.accesses) {
     give(access.value);
     if (proof_.shapes[access.address] == Shape::kVarying) give(access.address);
+    give(access.guard);
   }
+  give(iteration_.length);
   for (const Carried& carried : proof_.carried) {
-    if (carried.carry >= Carry::kReduction) give(carried.term);
+    if (carried.carry == Carry::kReduction || carried.carry == Carry::kPrevious) give(carried.term);
+    if (carried.carry == Carry::kLatch) give(carried.condition);
   }
   for (const u16 condition : proof_.data) give(condition);
-  const auto list = []<class T>(const std::vector<T>& all) {
-    return List<T>{all.data(), static_cast<u16>(all.size())};
-  };
-  program_.nodes = list(iteration_.nodes);
-  program_.shapes = proof_.shapes.data();
-  program_.column_of = column_of_.data();
   program_.columns = columns;
-  program_.setup = list(proof_.setup);
-  program_.body = list(proof_.body);
-  program_.finals = list(proof_.finals);
-  program_.data = list(proof_.data);
-  program_.no_wrap = list(proof_.no_wrap);
-  program_.tests = list(proof_.tests);
-  program_.accesses = list(accesses_);
-  program_.outputs = list(iteration_.outputs);
-  program_.carried = list(proof_.carried);
-  program_.bulk = proof_.bulk;
-  program_.words = iteration_.words;
+}
+
+u32 ProvenLoop::features() const {
+  u32 all = 0;
+  for (const Access& access : accesses_)
+    if (access.guard != kNoNode) all |= kGuards;
+  for (const Carried& carried : proof_.carried)
+    if (carried.carry == Carry::kLatch) all |= kLatches;
+  if (iteration_.length != kNoNode) all |= kVaryingLength;
+  if (!iteration_.narrow.empty()) all |= kNarrowInputs;
+  if (!proof_.aligned.empty()) all |= kAlignedSteps;
+  return all;
 }
 
 u64 ProvenLoop::scratch() const {
   return scratch_size(iteration_.nodes.size(), program_.columns, proof_.carried.size());
+}
+
+double ProvenLoop::work() const {
+  if (program_.bulk != Bulk::kNone) return 0;
+  double all = 0;
+  for (const u16 number : proof_.body)
+    all += iteration_.nodes[number].op != Op::kZeroExtend || proof_.shapes[number] != Shape::kVarying;
+  for (const Access& access : accesses_) all += access.is_store;
+  for (const Carried& carried : proof_.carried) all += carried.carry == Carry::kReduction;
+  return all;
 }
 
 }  // namespace kvrm::accelerate

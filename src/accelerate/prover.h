@@ -17,6 +17,7 @@ struct Proof {
   std::vector<Shape> shapes;      // of the iteration's nodes
   std::vector<Carried> carried;
   std::vector<u16> no_wrap;
+  std::vector<u16> aligned;
   std::vector<Test> tests;
   std::vector<u16> data;          // conditions
   std::vector<u16> setup, body, finals;
@@ -41,8 +42,13 @@ class ProvenLoop {
   const Iteration& iteration() const { return iteration_; }
   const Proof& proof() const { return proof_; }
   u64 scratch() const;
+  // What an iteration costs in a round: columns that are computed, loaded, stored or folded.
+  double work() const;
 
  private:
+  void give_columns();
+  u32 features() const;
+
   const Iteration iteration_;
   const Proof proof_;
   std::vector<Access> accesses_;  // only data conditions count as conditions before them

@@ -85,13 +85,14 @@ LoopStatistics statistics_of(const accelerate::Loops& loops) {
       ++result.refused[facts.refusal];
     }
     result.left_out += facts.left_out;
-    result.instructions += facts.instructions();
+    result.instructions += facts.instructions;
     result.hottest.push_back({facts.code.head, facts.code.words, facts.proven != nullptr,
                               facts.proven ? accelerate::to_string(facts.proven->proof().kind) : "", facts.refusal,
-                              facts.samples, facts.steps, facts.iterations, facts.instructions(), facts.left_out});
+                              facts.samples, facts.steps, facts.iterations, facts.instructions, facts.left_out});
   }
   result.found = loops.found();
   result.sampled = loops.sampled();
+  result.seconds = loops.seconds();
   return result;
 }
 
@@ -120,7 +121,8 @@ Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options, D
   if (!translator && options.engine == Engine::kJit && !error.empty()) return Error{error};
   std::shared_ptr<accelerate::Loops> loops;
   if (options.accelerate && !options.shared_memory && dispatch.is_table() && !dispatch.every()) {
-    loops = accelerate::Loops::create(error);
+    const bool at_once = options.proof_share >= 1;
+    loops = accelerate::Loops::create(error, {!at_once, options.abandon_compilers, options.proof_share});
     if (!loops && options.notice) options.notice("no bulk steps of loops: " + error);
   }
   return std::unique_ptr<CpuBackend>(

@@ -77,6 +77,7 @@ bool AddressSpace::map_image(u64 address, u64 size, u32 protection, std::shared_
   const bool may_end_image = areas_.has_source(address, size);
   if (!make_room()) return false;
   (void)areas_.map_source(address, size, protection, offset, hold(std::move(image)));
+  is_written_elsewhere_ |= in_place;
   pages_replaced(address, size, may_end_image);
   return touch_pages(address, size);
 }

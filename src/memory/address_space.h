@@ -43,6 +43,7 @@ class AddressSpace final : public GuestMemory, public Translation, private Physi
     if (window()) window_loss_ = why;
   }
   WindowLoss window_loss() const { return window_loss_; }
+  bool is_written_elsewhere() const override { return is_written_elsewhere_; }
 
   bool read(u64 address, void* to, std::size_t size) const override;
   bool write(u64 address, const void* from, std::size_t size) override;
@@ -137,6 +138,7 @@ class AddressSpace final : public GuestMemory, public Translation, private Physi
   Window* window_ = nullptr;  // of the physical memory
   WindowLoss window_loss_ = WindowLoss::kNone;
   bool left_window_ = false;  // no page is in it any more
+  bool is_written_elsewhere_ = false;  // since it first showed an image that is written in place
   u64 code_changes_ = 0;  // of the protection in the window
   std::vector<memory::Area> area_storage_;
   Areas areas_;

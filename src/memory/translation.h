@@ -59,6 +59,9 @@ class Translation {
   virtual u8* window() const { return nullptr; }
   virtual void give_up_window(WindowLoss) {}
 
+  // Whether the host or another guest may write to pages of it at any time.
+  virtual bool is_written_elsewhere() const { return false; }
+
   PhysicalMemory& physical() const { return *physical_; }
   Listeners<Listener>& lanes() { return lanes_; }
 

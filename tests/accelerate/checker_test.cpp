@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
 #include "accelerate/loops.h"
 #include "words.h"
@@ -24,6 +25,11 @@ const std::vector<Words> kLoops = {
     {ldr_post(2, 2, 0, 4), cmp(0, 2, 4), csel(0, 4, 2, 4, kLt), cmp(1, 0, 1), b_cond(kNe, -4)},
     {ldr_post(3, 2, 0, 8), cmp(1, 4, 2), csel(1, 4, 2, 4, kLo), cmp(1, 0, 1), b_cond(kNe, -4)},
     {ldr_post(0, 2, 0, 1), ldr_reg(0, 2, 4, 2), str_post(0, 2, 1, 1), cmp(1, 0, 3), b_cond(kNe, -4)},
+    // Several paths: a sum, a value that stays, stores; flags that stay.
+    {ldr_post(2, 2, 0, 4), cmp(0, 2, 3), b_cond(kLo, 2), add(0, 4, 4, 2), cmp(1, 0, 1), b_cond(kNe, -5)},
+    {ldr_post(2, 2, 0, 4), cbz(2, 3), orr(1, 5, 31, 0), str_reg(2, 6, 0, 1), subs_imm(1, 7, 7, 1), b_cond(kNe, -5)},
+    {ldr_post(2, 2, 0, 4), cbz(2, 2), cmp(0, 2, 3), sub_imm(1, 7, 7, 1), cbnz(7, -4)},
+    {dc_zva(0), add_imm(1, 0, 0, 64), subs_imm(1, 1, 1, 64), b_cond(kHi, -3)},
 };
 
 class Sabotage {
@@ -49,7 +55,7 @@ class Sabotage {
     if (!all.empty()) all.erase(all.begin() + static_cast<std::ptrdiff_t>(random_() % all.size()));
   }
   void change(Proof& proof) {
-    switch (random_() % 10) {
+    switch (random_() % 11) {
       case 0: proof.kind = static_cast<Kind>(random_() % 6); break;
       case 1: proof.bulk = static_cast<Bulk>(random_() % 4); break;
       case 2: any(proof.shapes) = static_cast<Shape>(random_() % 4); break;
@@ -59,14 +65,16 @@ class Sabotage {
       case 6: drop(proof.data); break;
       case 7: drop(proof.setup); break;
       case 8: drop(proof.body); break;
+      case 9: change_aligned(proof.aligned); break;
       default: change(proof.tests); break;
     }
   }
   void change(std::vector<Carried>& all) {
     if (all.empty()) return;
     Carried& carried = any(all);
-    switch (random_() % 8) {
-      case 0: carried.carry = static_cast<Carry>(random_() % 4); break;
+    switch (random_() % 9) {
+      case 0: carried.carry = static_cast<Carry>(random_() % 5); break;
+      case 7: carried.condition = random_() % 2 ? node() : kNoNode; break;
       case 1: carried.width = random_() % 2 ? 32 : 64; break;
       case 2: carried.input = node(); break;
       case 3: carried.output = static_cast<u16>(random_() % loop_.iteration().outputs.size()); break;
@@ -74,6 +82,13 @@ class Sabotage {
       case 5: carried.subtracts = !carried.subtracts; break;
       case 6: carried.op = static_cast<Op>(random_() % 22); break;
       default: drop(all); break;
+    }
+  }
+  void change_aligned(std::vector<u16>& all) {
+    if (random_() % 2) {
+      drop(all);
+    } else {
+      all.push_back(node());
     }
   }
   void change(std::vector<Test>& all) {
@@ -94,7 +109,9 @@ class Sabotage {
       if (carried[i].carry != Carry::kReduction) carried[i].op = before.carried[i].op;
     return proof.kind == before.kind && proof.bulk == before.bulk && proof.shapes == before.shapes &&
            carried == before.carried && proof.no_wrap == before.no_wrap && proof.tests == before.tests &&
-           proof.data == before.data && proof.setup == before.setup && proof.body == before.body;
+           proof.data == before.data && proof.setup == before.setup && proof.body == before.body &&
+           std::set(proof.aligned.begin(), proof.aligned.end()) ==
+               std::set(before.aligned.begin(), before.aligned.end());
   }
 
   const ProvenLoop& loop_;
@@ -120,6 +137,7 @@ std::string difference(const Proof& a, const Proof& b) {
   if (a.data != b.data) text += " data";
   if (a.setup != b.setup) text += " set-up";
   if (a.body != b.body) text += " body";
+  if (a.aligned != b.aligned) text += " masks";
   return text;
 }
 

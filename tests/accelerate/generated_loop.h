@@ -64,7 +64,7 @@ class LoopGenerator {
   Words words() {
     Words body;
     const u64 count = 1 + pick(5);
-    for (u64 i = 0; i < count; ++i) add_word(body);
+    for (u64 i = 0; i < count; ++i) chance(5) ? add_branch(body) : add_word(body);
     end(body);
     return body;
   }
@@ -103,12 +103,30 @@ class LoopGenerator {
   u32 source() { return chance(4) ? 10 : chance(6) ? 31 : data(); }
   u32 base() { return static_cast<u32>(pick(4)); }
 
+  // Words that are skipped or not, and perhaps others instead.
+  void add_branch(Words& body) {
+    Words yes, no;
+    for (u64 i = pick(2); i < 2; ++i) chance(6) ? add_branch(yes) : add_word(yes);
+    if (chance(2)) add_word(no);
+    if (!no.empty()) yes.push_back(b(static_cast<int>(no.size()) + 1));
+    const int over = static_cast<int>(yes.size()) + 1;
+    if (chance(2)) {
+      body.push_back(chance(2) ? cmp(static_cast<u32>(pick(2)), data(), source()) : cmp_imm(0, data(), 0x80));
+      body.push_back(b_cond(static_cast<u32>(pick(14)), over));
+    } else {
+      if (chance(2)) body.push_back(ldr_post(static_cast<u32>(pick(4)), 8, base(), 1));
+      body.push_back((chance(2) ? cbz : cbnz)(chance(2) ? 8 : data(), over));
+    }
+    body.insert(body.end(), yes.begin(), yes.end());
+    body.insert(body.end(), no.begin(), no.end());
+  }
+
   void add_word(Words& body) {
     const u32 sf = static_cast<u32>(pick(2)), size = static_cast<u32>(pick(4));
     const int unit = 1 << size;
     const int strides[] = {unit, unit, unit, -unit, 0, 1, 2 * unit, 24, -17, 64, 255, -256};
     const int stride = one_of(strides);
-    switch (pick(24)) {
+    switch (pick(25)) {
       case 22:
       case 23: {  // the least or the greatest, or how often
         const u32 to = data(), narrow = static_cast<u32>(pick(2));
@@ -117,6 +135,12 @@ class LoopGenerator {
         const u32 condition = static_cast<u32>(pick(14));
         if (chance(3)) return body.push_back(csinc(narrow, to, to, to, condition));
         return body.push_back(csel(narrow, to, chance(2) ? 8 : to, chance(2) ? to : 8, condition));
+      }
+      case 24: {  // addresses without their low bits
+        const u32 to = base(), by = 8u << pick(4);
+        body.push_back(and_imm_clear(9, to, static_cast<u32>(3 + pick(4))));
+        body.push_back(chance(2) ? ldr_at(3, 8, 9, 0) : str_at(3, source(), 9, 0));
+        return body.push_back(add_imm(1, to, to, by));
       }
       case 20: {  // a table
         body.push_back(ldr_post(0, 8, 0, 1));

@@ -91,6 +91,37 @@ TEST(Prover, Maps) {
               Kind::kMap);
 }
 
+TEST(Prover, SeveralPaths) {
+  // A sum of those that pass a test; how many.
+  expect_kind({ldr_post(2, 2, 0, 4), cmp(0, 2, 3), b_cond(kLo, 2), add(0, 4, 4, 2), cmp(1, 0, 1), b_cond(kNe, -5)},
+              Kind::kReduction);
+  expect_kind({ldr_post(3, 2, 0, 8), cbz(2, 2), add_imm(1, 4, 4, 1), subs_imm(1, 3, 3, 1), b_cond(kNe, -4)},
+              Kind::kReduction);
+  // Stores under a condition, and a register that is written there.
+  expect_kind({ldr_post(0, 2, 0, 1), cbz(2, 3), orr(1, 5, 31, 2), str_reg(0, 2, 1, 3), add_imm(1, 3, 3, 1),
+               cmp(1, 0, 4), b_cond(kNe, -6)},
+              Kind::kCopy);
+  // One thing or another, flags that only one of them writes, and an exit from each.
+  expect_kind({ldr_post(2, 2, 0, 4), cbz(2, 4), cmp(0, 2, 3), add(0, 4, 4, 2), b(2), add_imm(0, 4, 4, 9),
+               str_post(2, 2, 1, 4), sub_imm(1, 7, 7, 1), cbnz(7, -8)},
+              Kind::kCopy);
+  expect_kind({ldr_post(2, 2, 0, 4), cbz(2, 3), cmp(0, 2, 3), b_cond(kEq, 9), subs_imm(1, 7, 7, 1), b_cond(kNe, -5)},
+              Kind::kScan);
+  // Back to the head from the middle.
+  expect_kind({add_imm(1, 4, 4, 1), ldr_post(2, 5, 0, 4), cbnz(5, -2), cmp(1, 0, 1), b_cond(kNe, -4)}, Kind::kScan);
+  // Where the next thing goes depends on how many passed.
+  expect_refused({ldr_post(0, 2, 0, 1), cbz(2, 2), str_post(0, 2, 1, 1), cmp(1, 0, 4), b_cond(kNe, -4)},
+                 "stores at computed addresses");
+}
+
+TEST(Prover, AlignedAddresses) {
+  expect_kind({dc_zva(0), add_imm(1, 0, 0, 64), subs_imm(1, 1, 1, 64), b_cond(kHi, -3)}, Kind::kFill);
+  expect_kind({and_imm_clear(2, 0, 4), str_at(3, 31, 2, 0), add_imm(1, 0, 0, 16), cmp(1, 0, 1), b_cond(kLo, -4)},
+              Kind::kFill);
+  expect_refused({and_imm_clear(2, 0, 4), str_at(3, 31, 2, 0), add_imm(1, 0, 0, 8), cmp(1, 0, 1), b_cond(kLo, -4)},
+                 "stores at computed addresses");
+}
+
 TEST(Prover, Refusals) {
   expect_refused({0x94000010, subs_imm(1, 0, 0, 1), b_cond(kNe, -2)}, "a call");
   expect_refused({0xd61f0020, subs_imm(1, 0, 0, 1), b_cond(kNe, -2)}, "an indirect branch");
@@ -101,10 +132,6 @@ TEST(Prover, Refusals) {
   expect_refused({0x1e612800, subs_imm(1, 3, 3, 1), b_cond(kNe, -2)}, "floating point");                 // FADD
   expect_refused({add_imm(1, 2, 2, 1), subs_imm(1, 1, 1, 1), b_cond(kNe, -1), subs_imm(1, 0, 0, 1), b_cond(kNe, -4)},
                  "a loop inside");
-  // Iterations that have fewer words than others, though LLVM makes a selection of the branch.
-  expect_refused({ldr_post(3, 2, 0, 8), cbz(2, 2), add_imm(1, 4, 4, 1), subs_imm(1, 3, 3, 1), b_cond(kNe, -4)},
-                 "a branch inside");
-  expect_refused({add_imm(1, 4, 4, 1), cbnz(5, -1), subs_imm(1, 3, 3, 1), b_cond(kNe, -3)}, "a branch inside");
   // A list walk: the next address is what was loaded.
   expect_refused({ldr_at(3, 0, 0, 0), cbnz(0, -1)}, "a recurrence of no known kind");
   expect_refused({eor(1, 4, 4, 0), add(1, 4, 4, 1), subs_imm(1, 0, 0, 1), b_cond(kNe, -3)},

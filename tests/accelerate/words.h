@@ -29,6 +29,11 @@ constexpr u32 csinc(u32 sf, u32 rd, u32 rn, u32 rm, u32 condition) {
   return three(0x1a800400, sf, rd, rn, rm) | condition << 12;
 }
 constexpr u32 lsr_imm(u32 rd, u32 rn, u32 by) { return 0xd340fc00 | by << 16 | rn << 5 | rd; }
+// AND with -2^low, of 64 bits.
+constexpr u32 and_imm_clear(u32 rd, u32 rn, u32 low) {
+  return 0x92400000 | (64 - low) << 16 | (63 - low) << 10 | rn << 5 | rd;
+}
+constexpr u32 dc_zva(u32 rt) { return 0xd50b7420 | rt; }
 constexpr u32 movz(u32 rd, u32 imm) { return 0xd2800000 | imm << 5 | rd; }
 // size: log2 of the bytes.
 constexpr u32 str_post(u32 size, u32 rt, u32 rn, int by) {

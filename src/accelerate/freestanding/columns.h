@@ -83,6 +83,23 @@ inline void store_stream(u32 size, u8* at, u64 stride, const u64* from, u32 coun
   }
 }
 
+// Only where the guard is not zero.
+template <class T>
+inline void store_where(u8* at, u64 stride, const u64* from, const u64* guard, u32 count) {
+  for (u32 i = 0; i < count; ++i) {
+    const T value = static_cast<T>(from[i]);
+    if (guard[i] != 0) __builtin_memcpy(at + static_cast<i64>(i * stride), &value, sizeof(T));
+  }
+}
+inline void store_where(u32 size, u8* at, u64 stride, const u64* from, const u64* guard, u32 count) {
+  switch (size) {
+    case 1: return store_where<u8>(at, stride, from, guard, count);
+    case 2: return store_where<u16>(at, stride, from, guard, count);
+    case 4: return store_where<u32>(at, stride, from, guard, count);
+    default: return store_where<u64>(at, stride, from, guard, count);
+  }
+}
+
 template <class T>
 inline void gather_column(u64 origin, const u64* addresses, u64* to, u32 count) {
   each_of(to, count, [&](u32 i) {

@@ -14,6 +14,7 @@ struct Access {
   u16 address = 0;  // nodes
   u16 value = 0;    // what is stored; of a load, its node
   u16 conditions_before = 0;  // how many conditions are decided before it
+  u16 guard = kNoNode;  // it happens where this is 1; none: always
   friend bool operator==(const Access&, const Access&) = default;
 };
 
@@ -37,6 +38,7 @@ enum class Carry : u8 {
   kAffine,     // after = before + step
   kLinear,     // after = an invariant plus a sum of invariants times the linear parts before
   kReduction,  // after = op(before, term)
+  kLatch,      // after = the term where the condition holds, else before
   kPrevious,   // after = something that does not depend on it: an iteration sees its predecessor's
 };
 
@@ -46,8 +48,9 @@ struct Carried {
   u16 input = 0;     // the node before
   u16 output = 0;    // index of the output
   u16 term = kNoNode;  // kAffine: the step, an invariant; kReduction: what is folded in; kPrevious: the value
-  bool subtracts = false;  // kAffine: the step is minus the term; of a minimum: it is a maximum
+  bool subtracts = false;  // kAffine: the step is minus the term; of a minimum: it is a maximum; kLatch: where it is 0
   Op op = Op::kAdd;  // kReduction; kLess and kLessSigned: the lesser one
+  u16 condition = kNoNode;  // kLatch
   friend bool operator==(const Carried&, const Carried&) = default;
 };
 
@@ -73,22 +76,36 @@ struct List {
   const T& operator[](u32 i) const { return first[i]; }
 };
 
+// What a program asks of its executor beyond nodes, accesses and recurrences that are the same in each iteration. One
+// that does not know a feature must not run the program.
+enum Feature : u32 {
+  kGuards = 1,  // Access::guard
+  kVaryingLength = 2,  // LoopProgram::length
+  kLatches = 4,  // Carry::kLatch
+  kNarrowInputs = 8,  // LoopProgram::narrow
+  kAlignedSteps = 16,  // LoopProgram::aligned
+};
+
 struct LoopProgram {
   List<Node> nodes;
-  const Shape* shapes = nullptr;    // of each node
-  const u16* column_of = nullptr;   // of each node; kNoNode: none
+  const Shape* shapes = nullptr;  // of each node
+  const u16* column_of = nullptr;  // of each node; kNoNode: none
   u16 columns = 0;
-  List<u16> setup;    // invariant and affine nodes that a step needs, operands first
-  List<u16> body;     // varying nodes whose columns a round computes, operands first
-  List<u16> finals;   // nodes that the state after the last iteration needs, operands first
-  List<u16> data;     // conditions of the body
+  List<u16> setup;  // invariant and affine nodes that a step needs, operands first
+  List<u16> body;  // varying nodes whose columns a round computes, operands first
+  List<u16> finals;  // nodes that the state after the last iteration needs, operands first
+  List<u16> data;  // conditions of the body
   List<u16> no_wrap;  // affine nodes that are so as long as their operand does not wrap
   List<Test> tests;
   List<Access> accesses;
   List<Output> outputs;
   List<Carried> carried;
   Bulk bulk = Bulk::kNone;
-  u32 words = 0;
+  u32 words = 0;  // instructions of an iteration, at most
+  u16 length = kNoNode;  // how many each has; none: `words`
+  List<u16> narrow;  // inputs whose upper halves must be zero before the first iteration
+  List<u16> aligned;  // a & -2^n of an affine a, affine as long as its step is a multiple of 2^n
+  u32 features = 0;
 };
 
 }  // namespace kvrm::accelerate

@@ -35,6 +35,8 @@ class Step {
 
   // Does at most so many iterations; returns how many it did. The state is what they leave.
   u64 run(u64 most);
+  // Instructions of the iterations that run() did.
+  u64 instructions() const { return loop_.length == kNoNode ? done_ * loop_.words : instructions_; }
   // How many iterations the loop's affine conditions allow, at most `most`.
   u64 trips(u64 most);
 
@@ -57,6 +59,10 @@ class Step {
     return reinterpret_cast<u64>(access.is_store ? memory_.writable(address) : memory_.readable(address));
   }
   u64 one_page(const Access& access, u32 count) const;
+  bool happens(const Access& access, u32 i) const { return access.guard == kNoNode || column(access.guard)[i] != 0; }
+  bool halves_are_zero() const;
+  void latch(u32 carried, u32 count);
+  u64 value_in(u16 node, u32 i) const;
   u32 gather(const Access& access, u32 count);
   u64 contiguous(u64 address, u64 stride, u32 size, bool is_store, u64 count);
   u64 ends_in_pages(u64 count) const;
@@ -86,7 +92,7 @@ class Step {
   u64* const before_;  // of carried parts, before the last iteration
   u64* const after_;   // and after it
   u64* const columns_;
-  u64 done_ = 0;
+  u64 done_ = 0, instructions_ = 0;
   u32 filled_ = 0;  // rows of the columns of invariants
 };
 
@@ -176,7 +182,18 @@ u64 Step<Memory>::trips(u64 most) {
     }
     most = count < most ? count : most;
   }
+  for (const u16 number : loop_.aligned) {
+    const Node& node = loop_.nodes[number];
+    if ((steps_[node.a] & ~loop_.nodes[node.b].value & mask_of(node.width)) != 0 && most > 1) most = 1;
+  }
   return most;
+}
+
+template <class Memory>
+bool Step<Memory>::halves_are_zero() const {
+  u64 all = 0;
+  for (const u16 input : loop_.narrow) all |= read_state(input);
+  return all <= mask_of(32);
 }
 
 template <class Memory>
@@ -203,7 +220,7 @@ bool Step<Memory>::prepare_first() {
     if (address % memory::kPageSize + access.size > memory::kPageSize) return false;
     const u8* there = access.is_store ? memory_.writable(address) : memory_.readable(address);
     if (there) continue;
-    if (!is_certain || !memory_.prepare(address, access.is_store)) return false;
+    if (!is_certain || access.guard != kNoNode || !memory_.prepare(address, access.is_store)) return false;
   }
   return true;
 }
@@ -266,11 +283,14 @@ template <class Memory>
 u32 Step<Memory>::gather(const Access& access, u32 count) {
   const u64* const addresses = column(access.address);
   u64* const to = column(access.value);
-  if (const u64 origin = one_page(access, count)) {
+  const u64 origin = access.guard == kNoNode ? one_page(access, count) : 0;
+  if (origin != 0) {
     gather_column(access.size, origin, addresses, to, count);
     return count;
   }
   for (u32 i = 0; i < count; ++i) {
+    to[i] = 0;
+    if (!happens(access, i)) continue;
     const bool crosses = addresses[i] % memory::kPageSize + access.size > memory::kPageSize;
     const u8* const from = crosses ? nullptr : memory_.readable(addresses[i]);
     if (!from) return i;
@@ -305,9 +325,10 @@ u32 Step<Memory>::until_overlap(const Access& load, const Access& store, bool lo
   if (!has_range) {
     const u64* const addresses = column(load.address);
     const AddressRange range = range_of(addresses, count);
-    const u64 origin = one_page(load, count);
+    const u64 origin = load.guard == kNoNode ? one_page(load, count) : 0;
     if (origin && !overlap(range.low + origin, range.high - range.low + load.size, low, size)) return count;
     for (u32 i = 0; i < count; ++i) {
+      if (!happens(load, i)) continue;
       if (overlap(reinterpret_cast<u64>(memory_.readable(addresses[i])), load.size, low, size)) return 0;
     }
     return count;
@@ -378,6 +399,9 @@ u32 Step<Memory>::compute(u32 count) {
 
 template <class Memory>
 void Step<Memory>::keep_last(u32 count) {
+  for (u32 i = 0; i < loop_.carried.count; ++i) {  // while after_ is what it was before the round
+    if (loop_.carried[i].carry == Carry::kLatch) latch(i, count);
+  }
   for (u32 i = 0; i < loop_.carried.count; ++i) {
     const Carried& carried = loop_.carried[i];
     if (carried.carry == Carry::kReduction) {
@@ -394,7 +418,44 @@ void Step<Memory>::keep_last(u32 count) {
       after_[i] = column(carried.term)[count - 1];
     }
   }
+  if (loop_.length != kNoNode) instructions_ += fold(Op::kAdd, 64, 0, column(loop_.length), count);
   for (const u16 number : loop_.body) last_[number] = column(number)[count - 1];
+}
+
+// A node in iteration i of the round; last_ has its operands.
+template <class Memory>
+u64 Step<Memory>::value_in(u16 number, u32 i) const {
+  const Node& node = loop_.nodes[number];
+  if (is_affine(number)) return (values_[number] + steps_[number] * i) & mask_of(node.width);
+  if (loop_.column_of[number] != kNoNode && loop_.shapes[number] == Shape::kVarying) return column(number)[i];
+  if (node.op == Op::kInput) {
+    for (u32 part = 0; part < loop_.carried.count; ++part) {
+      const Carried& carried = loop_.carried[part];
+      if (carried.input != number || carried.carry != Carry::kPrevious) continue;
+      return i == 0 ? after_[part] : column(carried.term)[i - 1];
+    }
+    return 0;  // what a latch does not depend on
+  }
+  return evaluate(node.op, node.width, loop_.nodes[node.a].width, last_[node.a], last_[node.b], last_[node.c]);
+}
+
+// What a latch is before and after the round's last iteration: its term where its condition held last.
+template <class Memory>
+void Step<Memory>::latch(u32 part, u32 count) {
+  const Carried& carried = loop_.carried[part];
+  const u64* const holds = column(carried.condition);
+  const auto value_up_to = [&](u32 end, u64 otherwise) {
+    while (end != 0 && (holds[end - 1] != 0) == carried.subtracts) --end;
+    if (end == 0) return otherwise;
+    for (const u16 number : loop_.finals) {
+      last_[number] = value_in(number, end - 1);
+      if (number == carried.term) break;
+    }
+    return last_[carried.term];
+  };
+  const u64 at_first = after_[part];
+  before_[part] = value_up_to(count - 1, at_first);
+  after_[part] = value_up_to(count, at_first);
 }
 
 // Whether no two stores of any iterations overlap: then their order does not matter.
@@ -425,7 +486,12 @@ void Step<Memory>::store(u32 count) {
       if (!access.is_store) continue;
       const u64 stride = steps_[access.address];
       u8* const at = memory_.writable(values_[access.address] + stride * first);
-      store_stream(access.size, at, stride, column(access.value) + first, apart ? count : 1);
+      const u32 each = apart ? count : 1;
+      if (access.guard == kNoNode) {
+        store_stream(access.size, at, stride, column(access.value) + first, each);
+      } else {
+        store_where(access.size, at, stride, column(access.value) + first, column(access.guard) + first, each);
+      }
     }
   }
 }

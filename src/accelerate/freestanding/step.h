@@ -180,13 +180,15 @@ u64 Step<Memory>::scan_ranges(u64 most) {
 
 template <class Memory>
 u64 Step<Memory>::run(u64 most) {
-  done_ = 0;
+  done_ = instructions_ = 0;
+  if (!halves_are_zero()) return 0;
   set_up();
   most = trips(most);
   if (most == 0) return 0;
   for (u32 i = 0; i < loop_.carried.count; ++i) after_[i] = before_[i] = read_state(loop_.carried[i].input);
-  bool has_rounds = loop_.accesses.count != 0 || loop_.body.count != 0;
-  for (const Carried& carried : loop_.carried) has_rounds |= carried.carry == Carry::kReduction;
+  bool has_rounds = loop_.accesses.count != 0 || loop_.body.count != 0 || loop_.length != kNoNode;
+  for (const Carried& carried : loop_.carried)
+    has_rounds |= carried.carry == Carry::kReduction || carried.carry == Carry::kLatch;
   if (!has_rounds) {
     advance(most);
   } else {
