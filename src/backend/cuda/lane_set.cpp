@@ -367,7 +367,7 @@ Result<void> LaneSet::decode(bool again) {
   constexpr unsigned kThreads = 256;
   const unsigned most = 8 * static_cast<unsigned>(gpu_->context->properties().multiprocessors);
   const unsigned blocks = static_cast<unsigned>(std::clamp<u64>(divided_up(image_bytes_ / 4, kThreads), 1, most));
-  for (const u32 pass : {0u, 1u, 2u}) {
+  for (const u32 pass : {0u, 1u, 2u, 3u}) {
     if (auto done = gpu_->decode.launch(stream_, {.grid = blocks, .block = kThreads}, launch_.address(), pass); !done)
       return done;
   }
