@@ -86,7 +86,7 @@ void add_machine_options(CommandSpec command, MachineArguments& arguments) {
   command.option("--jit-budget", arguments.jit_budget, "Seconds of compiling the translator may take in all");
   command
       .option("--accelerate", arguments.accelerate,
-              "Run many iterations at once of loops whose effect is proved; results stay the same (CPU device)")
+              "Run many iterations at once of loops whose effect is proved; results stay the same")
       .one_of({"on", "off"})
       .show_default();
   command.option("--max-instructions", arguments.max_instructions,

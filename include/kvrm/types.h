@@ -65,7 +65,8 @@ struct Options {
   // handler for SIGSEGV that serves these reservations and passes every other signal on. On a GPU, lanes that have a
   // warp each may have a piece of device memory each.
   bool windows = true;
-  // CPU device: loops whose effect is proved run many iterations at once (docs/co-processors.md).
+  // Loops whose effect is proved run many iterations at once (docs/co-processors.md). On a GPU: in lanes that have a
+  // warp each, where there are few of them.
   bool accelerate = false;
   // For a process that ends with std::_Exit: destroying a machine does not wait for running compilers.
   bool abandon_compilers = false;
@@ -252,7 +253,7 @@ struct Statistics {
   std::vector<Tier> tiers;  // CPU device, with a translator
   std::uint64_t private_bytes = 0;  // private memory in use
   std::map<std::string, std::uint64_t> windows_given_up;  // CPU device: guests that run without a window, by reason
-  LoopStatistics loops;  // CPU device, with Options::accelerate
+  LoopStatistics loops;  // with Options::accelerate
   std::optional<FloatStatistics> floats;  // CPU device, in a build with KVRM_COUNT_FLOAT only
   DispatchStatistics dispatch;
   std::string device = "cpu";

@@ -7,7 +7,7 @@
 namespace kvrm::accelerate {
 namespace {
 
-// What this file and warp_step.h know of a program. Whoever adds to these must say here what becomes of it.
+// What this file and warp_step.h know of a program. What is added to these needs an answer here.
 static_assert(sizeof(Node) == 16 && sizeof(Access) == 8 && sizeof(Carried) == 10 && sizeof(Output) == 6 &&
               sizeof(Test) == 8);
 static_assert(sizeof(LoopProgram) == 10 * sizeof(List<Node>) + 4 * sizeof(void*));

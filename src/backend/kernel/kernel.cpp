@@ -94,11 +94,9 @@ struct SharedHome {
   KVRM_INLINE memory::LaneTlb* pages() const {
     return (memory::LaneTlb*)(KVRM_SHARED memory::LaneTlb*)&kvrm_resident[thread].pages;
   }
-  // What is left of the warp's shared memory, if the lane is alone.
+  // Memory of a warp with loops, if the lane is alone.
   KVRM_INLINE kvrm::u64* spare() const { return (kvrm::u64*)((u8*)(pages() + 1) + memory::kAloneL1Bytes); }
-  KVRM_INLINE u32 spare_words() const {
-    return (31 * sizeof(memory::ResidentLane) - memory::kAloneL1Bytes) / sizeof(kvrm::u64);
-  }
+  KVRM_INLINE u32 spare_words() const { return kWarpSpareWords; }
   KVRM_INLINE interpreter::RegionEnd run_region(const interpreter::LaneRegion& region, u32 budget) const {
     const auto run = reinterpret_cast<interpreter::RegionEnd (*)(u32, u32, u32)>(region.code);
     return run(static_cast<u32>((kvrm::u64)(KVRM_SHARED u8*)&kvrm_resident[thread]), budget, region.entry_point);
@@ -145,7 +143,7 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_decode(const Launch* launch, 
     } else if (pass == 1) {
       if (i < launch->region_count) install_region(*launch, static_cast<u32>(i));
     } else if (pass == 2) {
-      if (i < launch.loop_count) install_loop(*launch, static_cast<u32>(i));
+      if (i < launch->loop_count) install_loop(*launch, static_cast<u32>(i));
     } else {
       count_block_lengths(*launch, i);
     }

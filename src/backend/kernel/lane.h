@@ -169,6 +169,8 @@ struct LaneLoop {
   static constexpr u32 kNoRegion = ~u32{0};
 };
 inline constexpr u64 kLoopEntry = u64{1} << 32;
+// What bulk steps have of a multiprocessor's memory, behind the lane's registers and L1 TLB.
+inline constexpr u32 kWarpSpareWords = 4608;
 
 // What a lane has learned about the bulk steps of a loop.
 struct LoopJudge {

@@ -50,7 +50,7 @@ class SliceRunner {
         memory_(memory),
         private_code_(private_code),
         window_(window),
-        bulk_steps_(launch, lane, home, seat),
+        seat_(seat),
         window_changes_(~lane.space.changes) {}
 
   // Makes the window the one around pc.
@@ -103,8 +103,8 @@ class SliceRunner {
     while (go_on) {
       LaneLoop* loop = nullptr;
       if constexpr (Together::kAlone) {
-        if (launch_.loop_count != 0) loop = bulk_steps_.loop_at(window_, code + index);
-        if (loop && !run_bulk_step(*loop, length, run, result)) return;
+        if (launch_.loop_count != 0) loop = loop_at(launch_, window_, code + index);
+        if (loop && !step_loop(*loop, length, run, result)) return;
       }
       const Region* const region = find_common_region(together, choice, index, code);
       // Where there is no region, an iteration of the loop runs from the words without regions and loops.
@@ -140,14 +140,14 @@ class SliceRunner {
 
   // Before the head of a proven loop. A bulk step takes little time, so it need not end with the slice: only with the
   // budget, and where timers are due. Samples are taken where slices end. False: the slice is over.
-  KVRM_INLINE bool run_bulk_step(LaneLoop& loop, u32 length, const LaneRun& run, SliceResult& result) {
+  KVRM_INLINE bool step_loop(LaneLoop& loop, u32 length, const LaneRun& run, SliceResult& result) {
     constexpr u64 kMost = 1u << 30;  // instructions
     u64 most = length - result.ran;
     if (!launch_.samples && (run.deadline > cpu_.clock_ns || run.deadline == kNoDeadline)) {
       most = run.left - result.ran < kMost ? run.left - result.ran : kMost;
       if (run.deadline - cpu_.clock_ns < most) most = run.deadline - cpu_.clock_ns;
     }
-    const u32 done = bulk_steps_.run(warp_, loop, static_cast<u32>(most));
+    const u32 done = kernel::run_bulk_step(Warp(warp_), launch_, lane_, home_, seat_, loop, static_cast<u32>(most));
     result.ran += done;
     cpu_.clock_ns += done;
     return result.ran < length && window_changes_ == lane_.space.changes;
@@ -274,7 +274,7 @@ class SliceRunner {
   memory::LaneMemory& memory_;
   PrivateCode& private_code_;
   interpreter::CodeWindow& window_;
-  const BulkSteps<Warp, Home> bulk_steps_;
+  const u32 seat_;
   u32 window_changes_;  // lane.space.changes when the window was found
   u32 region_quota_ = 0;  // instructions at a time in regions that may be slow
   u32 interpreted_ = 0;  // instructions in the interpreter since its last sample

@@ -53,77 +53,70 @@ KVRM_INLINE void release_helpers(Threads threads, Home home, const Launch& launc
   (void)join_warp(threads, home, loop_scratch(launch, seat));
 }
 
-// The lane's side.
-template <class Warp, class Home>
-class BulkSteps {
- public:
-  KVRM_INLINE BulkSteps(const Launch& launch, Lane& lane, Home home, u32 seat)
-      : launch_(launch), lane_(lane), home_(home), seat_(seat) {}
+// --- the lane's side -----------------------------------------------------------------------------------------------
 
-  // The loop whose head this is, if it was proved for the window.
-  KVRM_INLINE LaneLoop* loop_at(const interpreter::CodeWindow& window, const interpreter::WordEntry* at) const {
-    const interpreter::WordEntry entry = interpreter::load_entry(at);
-    if (entry.handler != interpreter::kHandleRegion || !(entry.operands & kLoopEntry)) return nullptr;
-    LaneLoop* const loop = &launch_.loops[static_cast<u32>(entry.operands)];
-    return loop->start == window.start && loop->words == window.words ? loop : nullptr;
-  }
+// The loop whose head this is, if it was proved for the window.
+KVRM_INLINE LaneLoop* loop_at(const Launch& launch, const interpreter::CodeWindow& window,
+                              const interpreter::WordEntry* at) {
+  const interpreter::WordEntry entry = interpreter::load_entry(at);
+  if (entry.handler != interpreter::kHandleRegion || !(entry.operands & kLoopEntry)) return nullptr;
+  LaneLoop* const loop = &launch.loops[static_cast<u32>(entry.operands)];
+  return loop->start == window.start && loop->words == window.words ? loop : nullptr;
+}
 
-  // Does iterations of at most so many instructions; returns how many instructions they had.
-  KVRM_COLD u32 run(const Warp& warp, LaneLoop& loop, u32 most) const {
-    const u32 iterations = most / loop.body;
-    if (iterations < kFewest) return 0;
-    LoopJudge& judge = launch_.judges[u64{seat_} * launch_.loop_count + static_cast<u32>(&loop - launch_.loops)];
-    if (judge.skip != 0) {
-      --judge.skip;
-      return 0;
-    }
-    const u64 before = warp.cycles();
-    auto& order = *reinterpret_cast<WarpOrder*>(home_.spare());
-    order.loop = loop.loop;
-    order.lane = &lane_;
-    order.most = iterations;
-    (void)join_warp(warp.threads(), home_, loop_scratch(launch_, seat_));
-    const u32 done = static_cast<u32>(order.done);
-    if (done != 0) {
-      (void)sync::add<sync::kRelaxed, sync::kDevice>(&loop.steps, u64{1});
-      (void)sync::add<sync::kRelaxed, sync::kDevice>(&loop.iterations, u64{done});
-      judge.failures = 0;
-    } else {
-      judge.failures += judge.failures < kMostFailures;
-      judge.skip = (1u << judge.failures) - 1;
-    }
-    if (launch_.eager_loops == 0) decide(judge, loop, done, warp.cycles() - before);
-    return done * loop.body;
-  }
-
- private:
-  static constexpr u32 kFewest = 2;  // iterations that are worth a step
-  // A lane decides after so many steps. Where they took longer than what they did would have taken otherwise, it does
-  // without them for a while, each time for longer.
-  static constexpr u32 kTries = 16, kFirstPatience = 6, kMostPatience = 20, kMorePatience = 2;
-  // After a step without an iteration, the next iterations are done without one: 1, 3, 7 and so on.
-  static constexpr u32 kMostFailures = 6;
+// A lane decides after kTries steps. Where they took longer than what they did would have taken otherwise, it does
+// without them for 1 << patience times, and each time for longer.
+KVRM_INLINE void judge_steps(LoopJudge& judge, LaneLoop& loop, u32 done, u64 cycles) {
+  constexpr u32 kTries = 16, kFirstPatience = 6, kMorePatience = 2, kMostPatience = 20;
   // What an instruction takes at least, in a region and in the interpreter.
-  static constexpr u32 kTranslatedCycles = 16, kInterpretedCycles = 128;
-
-  KVRM_INLINE void decide(LoopJudge& judge, LaneLoop& loop, u32 done, u64 cycles) const {
-    const u32 each = loop.region != LaneLoop::kNoRegion ? kTranslatedCycles : kInterpretedCycles;
-    judge.gain += static_cast<i64>(u64{done} * loop.body * each) - static_cast<i64>(cycles);
-    if (++judge.tries < kTries) return;
-    const bool pays = judge.gain >= 0;
-    judge.patience = pays || judge.patience < kFirstPatience          ? kFirstPatience
-                     : judge.patience + kMorePatience < kMostPatience ? judge.patience + kMorePatience
-                                                                      : kMostPatience;
-    if (!pays) judge.skip = 1u << judge.patience;
-    if (!pays) (void)sync::add<sync::kRelaxed, sync::kDevice>(&loop.left_out, u64{1});
-    judge.tries = 0;
-    judge.gain = 0;
+  constexpr u32 kTranslatedCycles = 16, kInterpretedCycles = 128;
+  const u32 each = loop.region != LaneLoop::kNoRegion ? kTranslatedCycles : kInterpretedCycles;
+  judge.gain += static_cast<i64>(u64{done} * loop.body * each) - static_cast<i64>(cycles);
+  if (++judge.tries < kTries) return;
+  if (judge.gain >= 0) {
+    judge.patience = 0;
+  } else {
+    const u32 longer = judge.patience == 0 ? kFirstPatience : judge.patience + kMorePatience;
+    judge.patience = longer < kMostPatience ? longer : kMostPatience;
+    judge.skip = 1u << judge.patience;
+    (void)sync::add<sync::kRelaxed, sync::kDevice>(&loop.left_out, u64{1});
   }
+  judge.tries = 0;
+  judge.gain = 0;
+}
 
-  const Launch& launch_;
-  Lane& lane_;
-  const Home home_;
-  const u32 seat_;
-};
+// Does iterations of at most so many instructions; returns how many instructions they had. Takes the address of nothing
+// that the lane has in registers.
+template <class Warp, class Home>
+KVRM_COLD u32 run_bulk_step(Warp warp, const Launch& launch, Lane& lane, Home home, u32 seat, LaneLoop& loop,
+                            u32 most) {
+  constexpr u32 kFewest = 2;  // iterations that are worth a step
+  // After a step without an iteration, the next iterations are done without one: 1, 3, 7 and so on.
+  constexpr u32 kMostFailures = 6;
+  const u32 iterations = most / loop.body;
+  if (iterations < kFewest) return 0;
+  LoopJudge& judge = launch.judges[u64{seat} * launch.loop_count + static_cast<u32>(&loop - launch.loops)];
+  if (judge.skip != 0) {
+    --judge.skip;
+    return 0;
+  }
+  const u64 before = warp.cycles();
+  auto& order = *reinterpret_cast<WarpOrder*>(home.spare());
+  order.loop = loop.loop;
+  order.lane = &lane;
+  order.most = iterations;
+  (void)join_warp(warp.threads(), home, loop_scratch(launch, seat));
+  const u32 done = static_cast<u32>(order.done);
+  if (done != 0) {
+    (void)sync::add<sync::kRelaxed, sync::kDevice>(&loop.steps, u64{1});
+    (void)sync::add<sync::kRelaxed, sync::kDevice>(&loop.iterations, u64{done});
+    judge.failures = 0;
+  } else {
+    judge.failures += judge.failures < kMostFailures;
+    judge.skip = (1u << judge.failures) - 1;
+  }
+  if (launch.eager_loops == 0) judge_steps(judge, loop, done, warp.cycles() - before);
+  return done * loop.body;
+}
 
 }  // namespace kvrm::backend::kernel
