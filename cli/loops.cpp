@@ -111,7 +111,7 @@ int run(const LoopsArguments& arguments, const Result<std::vector<std::string>>&
   auto settings = settings_of(arguments.machine, command.value());
   if (!settings) return host_error("loops: " + settings.error().message);
   if (command.value().empty()) return host_error("loops: which program? (kvrm loops [OPTIONS] PROGRAM [ARGS...])");
-  settings->options.device = Device::kCpu;
+  if (settings->options.device != Device::kCuda) settings->options.device = Device::kCpu;
   settings->options.accelerate = true;
   settings->options.proof_share = 1;
   settings->program.standard_output = settings->program.standard_error;
@@ -146,7 +146,8 @@ void add_loops(CommandSpec program, const std::vector<std::string>& separated, C
   add_machine_options(command, arguments->machine);
   command.flag("--json", arguments->json, "One JSON object");
   command.footer(
-      "Runs the program on the CPU with --accelerate on. The guest's stdout goes to stderr; the report is on stdout.\n"
+      "Runs the program with --accelerate on: on the CPU, or on a GPU with --device cuda. The guest's stdout goes to\n"
+      "stderr; the report is on stdout.\n"
       "The status is 0 however the guest ends; a problem on this side gives 125.");
   command.on_parsed([arguments, command, &separated, &chosen] {
     chosen = [arguments, command, &separated] { return run(*arguments, command.guest_command(separated)); };

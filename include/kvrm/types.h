@@ -255,7 +255,7 @@ struct Statistics {
   std::vector<Tier> tiers;  // CPU device, with a translator
   std::uint64_t private_bytes = 0;  // private memory in use
   std::map<std::string, std::uint64_t> windows_given_up;  // CPU device: guests that run without a window, by reason
-  LoopStatistics loops;  // CPU device, with Options::accelerate
+  LoopStatistics loops;  // with Options::accelerate
   std::optional<FloatStatistics> floats;  // CPU device, in a build with KVRM_COUNT_FLOAT only
   DispatchStatistics dispatch;
   std::string device = "cpu";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "machine/jobs.h"
+#include "machine/loop_statistics.h"
 #include "machine/stops.h"
 
 namespace kvrm {
@@ -75,6 +76,8 @@ std::vector<Tier> tiers_of(const translator::Counts& counts, u64 instructions) {
   return {std::move(interpreter), std::move(quick), std::move(regions)};
 }
 
+}  // namespace
+
 LoopStatistics statistics_of(const accelerate::Loops& loops) {
   LoopStatistics result;
   for (const accelerate::LoopFacts& facts : loops.facts()) {
@@ -95,8 +98,6 @@ LoopStatistics statistics_of(const accelerate::Loops& loops) {
   result.seconds = loops.seconds();
   return result;
 }
-
-}  // namespace
 
 CpuBackend::CpuBackend(const Options& options, DispatchOptions dispatch,
                        std::shared_ptr<translator::Translator> translator, std::shared_ptr<accelerate::Loops> loops)

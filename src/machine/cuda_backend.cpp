@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "machine/jobs.h"
+#include "machine/loop_statistics.h"
 
 namespace kvrm {
 
@@ -43,6 +44,10 @@ std::chrono::milliseconds slice_of(const backend::cuda::Gpu& gpu) {
   return gpu.context->properties().limits_kernel_time ? kDefault : std::chrono::milliseconds(0);
 }
 
+std::unique_ptr<GpuLoops> make_loops(const std::shared_ptr<accelerate::Loops>& loops, const Options& options) {
+  return loops ? std::make_unique<GpuLoops>(loops, options.jit_threshold == 0u) : nullptr;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options, const DispatchOptions& dispatch) {
@@ -58,15 +63,25 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options,
   auto router = backend::cuda::DeviceRouter::create((*gpu)->context, dispatch.mode(), dispatch.network());
   if (!router) return router.error();
   auto regions = GpuRegions::create(options, dispatch, **gpu);
+  std::shared_ptr<accelerate::Loops> loops;
+  if (options.accelerate && !options.shared_memory && dispatch.is_table() && !dispatch.every()) {
+    std::string error;
+    loops = accelerate::Loops::create(error);
+    if (!loops && options.notice) options.notice("no bulk steps of loops: " + error);
+  }
   return std::unique_ptr<CudaBackend>(
-      new CudaBackend(std::move(*gpu), std::move(*router), options, dispatch, std::move(regions)));
+      new CudaBackend(std::move(*gpu), std::move(*router), options, dispatch, std::move(regions), std::move(loops)));
 }
 
 CudaBackend::CudaBackend(backend::cuda::GpuPointer gpu, backend::cuda::DeviceRouter router, const Options& options,
-                         DispatchOptions dispatch, std::unique_ptr<GpuRegions> regions)
+                         DispatchOptions dispatch, std::unique_ptr<GpuRegions> regions,
+                         std::shared_ptr<accelerate::Loops> loops)
     : gpu_(std::move(gpu)),
       dispatch_(std::move(dispatch)),
       router_(std::move(router)),
+      loops_(std::move(loops)),
+      lane_loops_(make_loops(loops_, options)),
+      job_loops_(make_loops(loops_, options)),
       regions_(std::move(regions)),
       job_regions_(regions_ ? std::make_unique<GpuRegions>(regions_->settings()) : nullptr),
       cache_(regions_ && regions_->has_cache(), options.notice),
@@ -80,6 +95,10 @@ CudaBackend::CudaBackend(backend::cuda::GpuPointer gpu, backend::cuda::DeviceRou
       lanes_per_warp_(number_in("KVRM_LANES_PER_WARP")),
       slice_(slice_of(*gpu_)),
       lanes_(options.lanes) {
+  if (regions_) {
+    regions_->use_loops(lane_loops_.get());
+    job_regions_->use_loops(job_loops_.get());
+  }
   if (shares_memory_) shared_memory_ = std::make_unique<memory::AddressSpace>(memory_limit_, true);
 }
 
@@ -151,20 +170,34 @@ Result<void> CudaBackend::start(unsigned number, const linux_abi::Program& progr
   return {};
 }
 
-Result<void> CudaBackend::begin_regions(GpuRegions* regions, LaneSet& set, const StartSet& starts,
+Result<void> CudaBackend::begin_regions(GpuRegions* regions, GpuLoops* loops, LaneSet& set, const StartSet& starts,
                                         const std::atomic<bool>& cancel) const {
-  if (!regions) return {};
+  if (!regions && !loops) return {};
   std::vector<translator::SharedCode> codes;
   for (const auto& code : starts.shared_code()) {
     codes.push_back({code.start, code.words, static_cast<u32>(code.offset / sizeof(u32))});
   }
-  return regions->begin(make_target(gpu_, set), std::move(codes), starts.images(), &cancel);
+  if (loops) loops->begin(set, codes, starts.images());
+  if (regions) {
+    auto begun = regions->begin(make_target(gpu_, set), std::move(codes), starts.images(), &cancel);
+    if (!begun) return begun;
+  } else if (auto sampled = set.samples(); !sampled) {  // sampling starts now
+    return sampled.error();
+  }
+  return loops ? loops->install(set) : Result<void>();
 }
 
-void CudaBackend::watch_regions(GpuRegions* regions, LaneSet::Run& run, LaneSet::Hooks& hooks) const {
-  if (!regions) return;
-  run.slice = regions->next(slice_);
-  hooks.paused = [this, regions, cancel = hooks.cancel] { return regions->paused(slice_, cancel); };
+void CudaBackend::watch_regions(GpuRegions* regions, GpuLoops* loops, LaneSet& set, LaneSet::Run& run,
+                                LaneSet::Hooks& hooks) const {
+  if (!regions && !loops) return;
+  run.slice = regions ? regions->next(slice_) : loops->next(slice_);
+  hooks.paused = [this, regions, loops, &set, cancel = hooks.cancel]() -> Result<LaneSet::Slice> {
+    if (!regions) return loops->paused(set, slice_);
+    auto next = regions->paused(slice_, cancel);
+    if (!next || !loops) return next;
+    if (auto installed = loops->install(set); !installed) return installed.error();
+    return next;
+  };
 }
 
 void CudaBackend::count(const kernel::JobEnd& end) {
@@ -201,6 +234,7 @@ Statistics CudaBackend::statistics() const {
   for (const auto* regions : {regions_.get(), job_regions_.get()}) {
     if (regions) regions->add_to(result);
   }
+  if (loops_) result.loops += statistics_of(*loops_);
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include "machine/cache_guard.h"
 #include "machine/cuda_processes.h"
 #include "machine/dispatch_options.h"
+#include "machine/gpu_loops.h"
 #include "machine/gpu_regions.h"
 #include "machine/stopped_memory.h"
 
@@ -47,7 +48,7 @@ class CudaBackend final : public Backend {
   };
 
   CudaBackend(backend::cuda::GpuPointer gpu, backend::cuda::DeviceRouter router, const Options& options,
-              DispatchOptions dispatch, std::unique_ptr<GpuRegions> regions);
+              DispatchOptions dispatch, std::unique_ptr<GpuRegions> regions, std::shared_ptr<accelerate::Loops> loops);
   class JobRun;  // one batch of jobs (cuda_jobs.cpp)
 
   // Adds to a progress counter how much a run's total has grown.
@@ -65,9 +66,10 @@ class CudaBackend final : public Backend {
   };
 
   // Lets a launch pause to translate the code that the lanes run.
-  void watch_regions(GpuRegions* regions, backend::cuda::LaneSet::Run& run, backend::cuda::LaneSet::Hooks& hooks) const;
-  Result<void> begin_regions(GpuRegions* regions, backend::cuda::LaneSet& set, const backend::cuda::StartSet& starts,
-                             const std::atomic<bool>& cancel) const;
+  void watch_regions(GpuRegions* regions, GpuLoops* loops, backend::cuda::LaneSet& set,
+                     backend::cuda::LaneSet::Run& run, backend::cuda::LaneSet::Hooks& hooks) const;
+  Result<void> begin_regions(GpuRegions* regions, GpuLoops* loops, backend::cuda::LaneSet& set,
+                             const backend::cuda::StartSet& starts, const std::atomic<bool>& cancel) const;
   void check_root(const linux_abi::ProcessOptions& options);
   backend::cuda::LaneSet::Plan plan(u32 lanes, u32 most_areas) const;
   Lane& at(unsigned lane);
@@ -89,6 +91,8 @@ class CudaBackend final : public Backend {
   backend::cuda::GpuPointer gpu_;
   const DispatchOptions dispatch_;
   backend::cuda::DeviceRouter router_;
+  const std::shared_ptr<accelerate::Loops> loops_;  // null: no bulk steps
+  const std::unique_ptr<GpuLoops> lane_loops_, job_loops_;  // of the two sets
   const std::unique_ptr<GpuRegions> regions_, job_regions_;  // of the two sets; null: the interpreter only
   CacheGuard cache_;
   const Engine engine_;

@@ -92,12 +92,12 @@ class CudaBackend::JobRun {
                      .slice = {.time = backend_.slice_},
                      .orders = {},
                      .job_time = limits_.timeout};
-    backend_.watch_regions(backend_.job_regions_.get(), run, hooks);
+    backend_.watch_regions(backend_.job_regions_.get(), backend_.job_loops_.get(), *backend_.job_set_, run, hooks);
     std::atomic<u64>& alive = control_.progress.lanes_alive;
     alive.fetch_add(backend_.job_lanes_, std::memory_order_relaxed);
     auto ran = backend_.job_set_->run(run, hooks);
     alive.fetch_sub(backend_.job_lanes_, std::memory_order_relaxed);
-    return ran;
+    return ran && backend_.job_loops_ ? backend_.job_loops_->count(*backend_.job_set_) : ran;
   }
 
  private:
@@ -151,7 +151,7 @@ class CudaBackend::JobRun {
       b.job_lanes_ = lanes;
     }
     if (auto placed = b.job_set_->load(starts_, launch_jobs_); !placed) return placed;
-    return b.begin_regions(b.job_regions_.get(), *b.job_set_, starts_, control_.cancel);
+    return b.begin_regions(b.job_regions_.get(), b.job_loops_.get(), *b.job_set_, starts_, control_.cancel);
   }
 
   LaneSet::Hooks make_hooks() {

@@ -150,7 +150,7 @@ Result<void> CudaBackend::place_lanes(const std::atomic<bool>& cancel) {
   if (auto placed = (*set)->load(starts, jobs); !placed) return placed;
   keep_counts(set_.get());
   set_ = std::move(*set);
-  if (auto begun = begin_regions(regions_.get(), *set_, starts, cancel); !begun) return begun;
+  if (auto begun = begin_regions(regions_.get(), lane_loops_.get(), *set_, starts, cancel); !begun) return begun;
   const bool is_raw = std::ranges::none_of(lanes_, [](const auto& lane) { return lane->program != nullptr; });
   if (regions_ && regions_->expects() && is_raw) {
     starts_ = std::make_unique<StartSet>(std::move(starts));
@@ -250,8 +250,9 @@ Result<void> CudaBackend::launch(u64 budget, std::span<const kernel::Order> orde
                    .raw_calls = static_cast<bool>(control.system_call),
                    .slice = {.time = slice_},
                    .orders = orders};
-  watch_regions(regions_.get(), run, hooks);
-  return set_->run(run, hooks);
+  watch_regions(regions_.get(), lane_loops_.get(), *set_, run, hooks);
+  auto ran = set_->run(run, hooks);
+  return ran && lane_loops_ ? lane_loops_->count(*set_) : ran;
 }
 
 // The stop of a lane after a launch.

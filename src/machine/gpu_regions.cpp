@@ -74,7 +74,7 @@ std::string reason_not_to(const Options& options, const DispatchOptions& dispatc
   return {};
 }
 
-std::string key_of(const DispatchOptions& dispatch, const Gpu& gpu) {
+std::string key_of(const Options& options, const DispatchOptions& dispatch, const Gpu& gpu) {
   const translator::GpuLimits limits;
   std::string key = "translator " + std::string(translator::rows_version());
   const auto add = [&](const char* name, u64 number) { key += std::string(" ") + name + " " + std::to_string(number); };
@@ -86,6 +86,7 @@ std::string key_of(const DispatchOptions& dispatch, const Gpu& gpu) {
                           limits.at_a_time, limits.smallest_share}) {
     add("limit", limit);
   }
+  add("accelerate", options.accelerate);
   add("inline", translator::most_words_to_inline_lookups());
   add("dispatch", static_cast<u64>(dispatch.mode()));
   return key;
@@ -125,7 +126,7 @@ std::unique_ptr<GpuRegions> GpuRegions::create(const Options& options, const Dis
     policy.rounds = GpuRounds::eager();  // and nothing is stored
   } else {
     if (options.code_cache) policy.folder = cache::Folder::of_user();
-    policy.key = key_of(dispatch, gpu);
+    policy.key = key_of(options, dispatch, gpu);
     policy.share = kShareOfTime;
     policy.overlaps = true;
     if (options.jit_threshold) policy.rounds.fewest = *options.jit_threshold;
@@ -134,6 +135,12 @@ std::unique_ptr<GpuRegions> GpuRegions::create(const Options& options, const Dis
   if (options.jit_budget) policy.budget_seconds = *options.jit_budget;
   if (wanted) policy.notice = options.notice;
   return std::make_unique<GpuRegions>(std::move(settings));
+}
+
+void GpuRegions::use_loops(GpuLoops* loops) {
+  if (!loops) return;
+  policy_.find_loops_with(
+      [loops](std::span<const translator::SharedCode>, std::span<const u32> samples) { return loops->find(samples); });
 }
 
 Result<void> GpuRegions::begin(std::unique_ptr<translator::GpuDevice> device, std::vector<translator::SharedCode> codes,

@@ -12,6 +12,7 @@
 #include "kvrm/result.h"
 #include "kvrm/types.h"
 #include "machine/dispatch_options.h"
+#include "machine/gpu_loops.h"
 #include "translator/gpu/policy.h"
 
 namespace kvrm {
@@ -31,6 +32,8 @@ class GpuRegions {
                                             const backend::cuda::Gpu& gpu);
   explicit GpuRegions(Settings settings) : reason_(std::move(settings.reason)), policy_(std::move(settings.policy)) {}
   Settings settings() const { return {policy_.settings(), reason_}; }
+  // Loops that are left to bulk steps.
+  void use_loops(GpuLoops* loops);
   bool has_cache() const { return !policy_.settings().folder.path().empty(); }
   void leave_cache() { policy_.leave_cache(); }
 

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "accelerate/warp_loop.h"
 #include "backend/cuda/output_drain.h"
 #include "backend/cuda/service.h"
 #include "backend/cuda/start_set.h"
@@ -136,6 +137,7 @@ class SimulatedDevice {
   }
 
   u32 lane_count() const { return plan_.groups << plan_.group_shift; }
+  u32 window_shift() const { return plan_.window_shift(); }
   u32 seats() const { return plan_.seats == 0 ? plan_.groups : plan_.seats; }
   SimulatedWorld& world() { return world_; }
   u32 free_slots() const { return mailbox_.free_slots(); }
@@ -196,6 +198,33 @@ class SimulatedDevice {
     describe();
     simulate_decode(launch_);
   }
+  // After load() and install_regions(): proven loops of this code. False if a warp cannot run one of them.
+  struct Loop {
+    u64 head;
+    const accelerate::LoopProgram* program;
+  };
+  bool install_loops(const cuda::StartSet::SharedCode& code, const std::vector<Loop>& loops, bool eager = true) {
+    constexpr u64 kMostBytes = u64{1} << 16;
+    std::string refusal;
+    loop_bytes_.clear();
+    loop_list_.clear();
+    for (const Loop& loop : loops) {
+      Pages& there = loop_bytes_.emplace_back(kMostBytes);
+      const std::vector<u8> bytes = accelerate::make_warp_loop(*loop.program, there.address(), refusal);
+      if (bytes.empty() || bytes.size() > kMostBytes) return false;
+      std::ranges::copy(bytes, there.as());
+      loop_list_.push_back({there.as<accelerate::WarpLoop>(), code.start, u32(code.words.size()),
+                            u32(code.offset / 4 + (loop.head - code.start) / 4), loop.program->words,
+                            kernel::LaneLoop::kNoRegion, 0, 0, 0});
+    }
+    judges_.assign(seats() * loops.size(), {});
+    loop_scratch_.assign(seats() * accelerate::kWarpScratchWords, 0xa5a5a5a5a5a5a5a5);
+    eager_loops_ = eager;
+    describe();
+    simulate_decode(launch_);
+    return true;
+  }
+  const std::vector<kernel::LaneLoop>& loops() const { return loop_list_; }
   const std::vector<SimulatedRegion>& regions() const { return regions_; }
   const std::vector<u32>& samples() const { return samples_; }
   u64 retired_in_regions() const {
@@ -317,6 +346,11 @@ class SimulatedDevice {
     launch_.regions = region_list_.empty() ? nullptr : region_list_.data();
     launch_.region_count = u32(region_list_.size());
     launch_.samples = samples_.empty() ? nullptr : samples_.data();
+    launch_.loops = loop_list_.data();
+    launch_.loop_count = u32(loop_list_.size());
+    launch_.judges = judges_.data();
+    launch_.loop_scratch = loop_scratch_.data();
+    launch_.eager_loops = eager_loops_;
     launch_.l2_tlb = l2_tlb_.data();
     launch_.l2_slots = kFarSlots;
     launch_.private_lines = plan_.private_lines;
@@ -356,6 +390,11 @@ class SimulatedDevice {
   std::vector<SimulatedRegion> regions_;
   std::vector<interpreter::LaneRegion> region_list_;
   std::vector<u32> samples_;
+  std::vector<Pages> loop_bytes_;
+  std::vector<kernel::LaneLoop> loop_list_;
+  std::vector<kernel::LoopJudge> judges_;
+  std::vector<u64> loop_scratch_;
+  bool eager_loops_ = false;
   u64 image_bytes_ = 0;
   std::string names_;
   cuda::StartSet::Records records_;

@@ -63,17 +63,20 @@ interpreter::RegionEnd run_simulated(const SimulatedRegion& region, memory::Resi
 struct Resident {
   memory::ResidentLane lane;
   u8 alone[memory::kAloneL1Bytes];
+  u64 spare[kernel::kWarpOrderWords + 600];  // not as much as some loops need
   U128 vectors[32];
 };
 
 // The lane's fast state.
 struct OwnHome {
-  memory::ResidentLane* resident;
-  Cpu& cpu() const { return resident->cpu; }
-  memory::LaneTlb* pages() const { return &resident->pages; }
+  Resident* resident;
+  Cpu& cpu() const { return resident->lane.cpu; }
+  memory::LaneTlb* pages() const { return &resident->lane.pages; }
+  u64* spare() const { return resident->spare; }
+  u32 spare_words() const { return sizeof(Resident::spare) / sizeof(u64); }
   interpreter::RegionEnd run_region(const interpreter::LaneRegion& given, u32 budget) const {
     const auto& region = *reinterpret_cast<const SimulatedRegion*>(given.code);
-    const interpreter::RegionEnd end = run_simulated(region, *resident, budget, given.entry_point);
+    const interpreter::RegionEnd end = run_simulated(region, resident->lane, budget, given.entry_point);
     const auto count = [](u64& to, u64 by) { (void)sync::add<sync::kRelaxed, sync::kSystem>(&to, by); };
     count(region.retired, budget - end.left);
     count(region.calls, 1);
@@ -91,11 +94,16 @@ void simulate_run(const kernel::Launch& launch, const Simulation& simulation) {
   for (u32 seat = 0; seat < simulation.seats; ++seat) {
     threads.emplace_back([&launch, &simulation, size, groups, seat] {
       std::vector<Resident> residents(size);
+      // A lane that is alone in its warp may have the help of the other threads.
+      const bool helped = launch.loop_count != 0;
       for (u32 group = seat; group < groups; group += simulation.seats) {
-        run_warp(simulation.kind, size, simulation.seed + group, [&](SimulatedWarp& warp, u32 number) {
+        run_warp(simulation.kind, helped ? 32 : size, simulation.seed + group, [&](SimulatedWarp& warp, u32 number) {
+          const ThreadsOfWarp threads(warp, number);
+          if (number >= size) return kernel::help_lane(threads, OwnHome{&residents[0]}, launch, seat);
           Resident& resident = residents[number];
-          kernel::run_group(WarpOfLane(warp, number, simulation.clock), launch, launch.lanes[group * size + number],
-                            OwnHome{&resident.lane}, seat, resident.vectors);
+          kernel::run_group(WarpOfLane(warp, number, ~0u >> (32 - size), simulation.clock), launch,
+                            launch.lanes[group * size + number], OwnHome{&resident}, seat, resident.vectors);
+          if (helped) kernel::release_helpers(threads, OwnHome{&resident}, launch, seat);
         });
       }
     });
@@ -113,6 +121,7 @@ void simulate_decode(const kernel::Launch& launch) {
     kernel::copy_plain_word(launch, i);
   }
   for (u32 i = 0; i < launch.region_count; ++i) kernel::install_region(launch, i);
+  for (u32 i = 0; i < launch.loop_count; ++i) kernel::install_loop(launch, i);
   for (u64 i = 0; i < words; ++i) kernel::count_block_lengths(launch, i);
 }
 

@@ -2,6 +2,7 @@
 // seed decides. They synchronize wherever the lanes of a real warp vote or exchange values, those of the mask only.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -123,31 +124,58 @@ class LanesTogether {
   u32 mask_;
 };
 
-// The warp as a lane of it sees it (backend/kernel/reconvergence.h).
+// All threads of a warp, where only the first has a lane (backend/kernel/warp_loops.h).
+class ThreadsOfWarp {
+ public:
+  ThreadsOfWarp(SimulatedWarp& warp, u32 me) : warp_(&warp), me_(me) {}
+  u32 me() const { return me_; }
+  void sync() const { (void)exchange(0); }
+  bool any(bool condition) const {
+    bool found = false;
+    for (const u64 value : exchange(condition).of) found |= value != 0;
+    return found;
+  }
+  u64 least(u64 mine) const {
+    for (const u64 value : exchange(mine).of) mine = std::min(mine, value);
+    return mine;
+  }
+  u32 least(u32 mine) const { return static_cast<u32>(least(u64{mine})); }
+  u64 shuffle(u64 value, u32 from) const { return exchange(value).of[from]; }
+
+ private:
+  SimulatedWarp::Values exchange(u64 value) const { return warp_->exchange(me_, ~0u, value); }
+  SimulatedWarp* warp_;
+  u32 me_;
+};
+
+// The warp as a lane of it sees it (backend/kernel/reconvergence.h). It may have threads without a lane.
 class WarpOfLane {
  public:
   using Together = LanesTogether<false>;
   using Whole = LanesTogether<false>;
   using Alone = LanesTogether<true>;
   WarpOfLane(SimulatedWarp& warp, u32 lane, const std::atomic<u64>* clock = nullptr)
-      : warp_(warp), lane_(lane), clock_(clock) {}
+      : WarpOfLane(warp, lane, warp.whole(), clock) {}
+  WarpOfLane(SimulatedWarp& warp, u32 lane, u32 lanes, const std::atomic<u64>* clock)
+      : warp_(warp), lane_(lane), lanes_(lanes), clock_(clock) {}
+  ThreadsOfWarp threads() const { return {warp_, lane_}; }
 
   u32 ballot(bool value) const {
-    const auto values = warp_.exchange(lane_, warp_.whole(), value);
+    const auto values = warp_.exchange(lane_, lanes_, value);
     u32 result = 0;
     for (u32 i = 0; i < 32; ++i) result |= u32{values.of[i] != 0} << i;
-    return result & warp_.whole();
+    return result & lanes_;
   }
   template <class T>
   T shuffle(T value, u32 from) const {
-    if (!(warp_.whole() >> from & 1)) __builtin_trap();
-    return static_cast<T>(warp_.exchange(lane_, warp_.whole(), value).of[from]);
+    if (!(lanes_ >> from & 1)) __builtin_trap();
+    return static_cast<T>(warp_.exchange(lane_, lanes_, value).of[from]);
   }
   u32 reduce_min(u32 value) const {
-    const auto values = warp_.exchange(lane_, warp_.whole(), value);
+    const auto values = warp_.exchange(lane_, lanes_, value);
     u32 least = value;
     for (u32 i = 0; i < 32; ++i) {
-      if (warp_.whole() >> i & 1 && values.of[i] < least) least = static_cast<u32>(values.of[i]);
+      if (lanes_ >> i & 1 && values.of[i] < least) least = static_cast<u32>(values.of[i]);
     }
     return least;
   }
@@ -162,7 +190,7 @@ class WarpOfLane {
 
  private:
   SimulatedWarp& warp_;
-  u32 lane_;
+  u32 lane_, lanes_;
   const std::atomic<u64>* clock_;
 };
 

@@ -5,8 +5,8 @@
     tests/gpu/carry.py --only tools     after kvrm was built anew: the rest stays
     tests/gpu/carry.py --only bench     bench.tar.xz alone, for all parts of bench/gpu.py
 
-    tools.tar.xz       kvrm, the oracle and lanes_check (stripped), libfmt, the table, the guests of bench/gpu.py and hostile.py, PTX of
-                       the same C (gpu.py's part native), QEMU
+    tools.tar.xz       kvrm, the oracle, lanes_check and loops_check (stripped), libfmt, the table, the guests of
+                       bench/gpu.py and hostile.py, PTX of the same C (gpu.py's part native), QEMU
     bench.tar.xz       kvrm, libfmt, all guests of bench/gpu.py with the files they read, the PTX, QEMU; not among the parts
                        that are made unless told: tools.tar.xz is enough for the tests
     programs.tar.xz    tests/gpu/pack.py
@@ -142,7 +142,8 @@ def make_tools(options, out):
     with tempfile.TemporaryDirectory() as work:
         folder = pathlib.Path(work)
         tests = options.build / "tests"
-        for program in (options.build / "kvrm", tests / "oracle" / "oracle", tests / "gpu" / "lanes_check"):
+        checks = [tests / "gpu" / name for name in ("lanes_check", "loops_check")]
+        for program in (options.build / "kvrm", tests / "oracle" / "oracle", *checks):
             subprocess.run(["strip", "-o", str(folder / program.name), str(program)], check=True)
             for library in libraries(program):
                 shutil.copy(library, folder)

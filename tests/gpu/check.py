@@ -14,7 +14,8 @@
     hostile           hostile jobs among others (hostile.py)
     timeout           jobs that take too long (timeout.py)
     lanes             lanes that share one memory, starts and cancels (lanes_check.cpp)
-    slices            the same in launches of 2 ms
+    loops             generated loops with bulk steps against the CPU's interpreter (loops_check.cpp)
+    slices            lanes in launches of 2 ms
 
 Needs Python alone. The exit status is 0 only if everything passed; 77 with --skip where there is no GPU.
 """
@@ -34,7 +35,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 REPO = HERE.parents[1]
 MODES = ("rows", "sequences", "sigill")
-PARTS = ("programs", "oracle-corpus", "oracle", "hostile", "timeout", "lanes", "slices")
+PARTS = ("programs", "oracle-corpus", "oracle", "hostile", "timeout", "lanes", "loops", "slices")
 SMALL = {"rows": ["--words", "2", "--states", "10"], "sequences": ["--sequences", "50"], "sigill": ["--samples", "5000"]}
 # Every word becomes a region of its own; with all of them sigill alone was not done after 5 minutes.
 TRANSLATED = {**SMALL, "sequences": ["--sequences", "200"]}
@@ -85,6 +86,9 @@ def commands(options, tools):
     check = [f"KVRM_TEST_DEVICE={options.device}", f"KVRM_TEST_ENGINE={options.engine}", str(tools / "lanes_check"), "--gtest_brief=1"]
     if "lanes" in options.parts:
         yield "lanes", [["env", *check]]
+    if "loops" in options.parts:
+        count = "KVRM_TEST_LOOPS=" + ("64" if options.small else "2048")
+        yield "loops", [["env", count, *check[:2], str(tools / "loops_check"), "--gtest_brief=1"]]
     if "slices" in options.parts:
         yield "lanes in slices", [["env", "KVRM_SLICE_MS=2", *check]]
 

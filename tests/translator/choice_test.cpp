@@ -37,6 +37,12 @@ class Choosing {
     samples_[words_.size() + index] += times;
     return *this;
   }
+  // A loop of bulk steps, from word to word.
+  Choosing& leave_loop(u32 first, u32 end) {
+    const GpuCodeRange range{0, first, end};
+    choice_.leave_loops(std::span(&range, 1));
+    return *this;
+  }
   // With the samples since the last time.
   bool choose(bool default_fp_mode = false) {
     const SharedCode code{kCode, words_, 0};
@@ -80,6 +86,17 @@ class Choosing {
       EXPECT_EQ(kCode + entry.from * 4, plan.from());
       EXPECT_EQ(kCode + entry.until * 4, plan.until());
       regions.push_back(entry.region);
+    }
+    return regions;
+  }
+  // The regions that hold a word.
+  Indexes holders(u32 index) const {
+    Indexes regions;
+    for (u32 i = 0; i < choice_.regions().size(); ++i) {
+      for (const PlanBlock& block : region(i).plan.blocks) {
+        const u64 at = kCode + index * 4;
+        if (at >= block.address && at < block.address + block.words.size() * 4) regions.push_back(i);
+      }
     }
     return regions;
   }
@@ -157,6 +174,32 @@ TEST(RegionChoice, TheOuterLoopFollowsWhenItIsSampled) {
   EXPECT_EQ(choosing.entries(), (Indexes{2, 1}));
   EXPECT_EQ(choosing.regions(), (Indexes{0, 0})) << "it is the same code";
   EXPECT_EQ(choosing.words_of(0), 7u);
+}
+
+TEST(RegionChoice, ALoopOfBulkStepsHasARegionForItself) {
+  Choosing choosing(kNested);
+  EXPECT_TRUE(choosing.leave_loop(2, 5).sampled(3).sampled(6).choose());
+  const Indexes entries = choosing.entries();
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0], 2u);
+  EXPECT_EQ(choosing.words_of(0), 3u);
+  EXPECT_EQ(choosing.holders(2), Indexes{0}) << "lanes come to it from outside";
+  EXPECT_EQ(choosing.holders(6), Indexes{1});
+}
+
+TEST(RegionChoice, RegionsThatHoldALoopOfBulkStepsAreMadeAgain) {
+  Choosing choosing(kNested);
+  EXPECT_TRUE(choosing.sampled(3).sampled(5).choose());
+  EXPECT_EQ(choosing.holders(2), Indexes{0});
+  EXPECT_EQ(choosing.holders(6), Indexes{0});
+  EXPECT_TRUE(choosing.leave_loop(2, 5).choose());
+  ASSERT_EQ(choosing.holders(2).size(), 1u);
+  const u32 loop = choosing.holders(2).front();
+  EXPECT_EQ(choosing.words_of(loop), 3u);
+  EXPECT_NE(choosing.holders(6), choosing.holders(2));
+  EXPECT_TRUE(choosing.sampled(6).choose());
+  EXPECT_EQ(choosing.words_of(choosing.holders(2).front()), 3u) << "and nothing joins it";
+  EXPECT_FALSE(choosing.holders(6).empty());
 }
 
 // Two functions, at 4 and 8, and their callers.

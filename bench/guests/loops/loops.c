@@ -58,6 +58,9 @@ static uint64_t once(const char* kind, long trips, long round) {
     case 'm' << 8 | 'p': map(a, b, table, trips); return 0;
     case 'l' << 8 | 'g': return lcg(trips);
     case 'c' << 8 | 'u': counted(trips); return 0;
+    // The C library's own, for so many bytes.
+    case 'm' << 8 | 'm': memcpy(a, b, (size_t)trips); return 0;
+    case 's' << 8 | 'r': a[trips] = 0; return strlen((char*)a);
     default: exit(1);
   }
 }

@@ -9,29 +9,23 @@
 #pragma once
 
 #include "accelerate/freestanding/columns.h"
-#include "accelerate/freestanding/program.h"
-#include "accelerate/freestanding/trips.h"
-#include "base/cpu.h"
+#include "accelerate/freestanding/step_values.h"
 #include "memory/freestanding/page.h"
 
 namespace kvrm::accelerate {
 
 // Numbers of scratch space a step needs.
-constexpr u64 scratch_size(u64 nodes, u64 columns, u64 carried) { return 3 * nodes + columns * kRound + 2 * carried; }
+constexpr u64 scratch_size(u64 nodes, u64 columns, u64 carried) {
+  return StepValues<Cpu>::size(nodes, carried) + columns * kRound;
+}
 
 template <class Memory>
-class Step {
+class Step : StepValues<Cpu> {
  public:
   Step(const LoopProgram& loop, Cpu& cpu, Memory& memory, u64* scratch)
-      : loop_(loop),
-        cpu_(cpu),
+      : StepValues(loop, cpu, scratch),
         memory_(memory),
-        values_(scratch),
-        steps_(values_ + loop.nodes.count),
-        last_(steps_ + loop.nodes.count),
-        before_(last_ + loop.nodes.count),
-        after_(before_ + loop.carried.count),
-        columns_(after_ + loop.carried.count) {}
+        columns_(scratch + StepValues::size(loop.nodes.count, loop.carried.count)) {}
 
   // Does at most so many iterations; returns how many it did. The state is what they leave.
   u64 run(u64 most);
@@ -41,11 +35,9 @@ class Step {
   u64 trips(u64 most);
 
  private:
-  static constexpr u32 kMostLinear = 8;
   static constexpr u64 kFirstRound = 32, kGrowth = 4;
   static constexpr u64 kMostBlock = 64;  // bytes of an iteration
 
-  u64 read_state(u16 input) const;
   void set_up();
   void advance(u64 count);
   u64 column_value(u16 node, u32 i) const { return loop_.column_of[node] == kNoNode ? values_[node] : column(node)[i]; }
@@ -76,110 +68,30 @@ class Step {
   u64 whole_ranges(u64 most);
   u64 found_after(u16 condition, u64 most);
   u64 scan_ranges(u64 most);
-  void linear_before(u64 count);
   void finish();
-  u64 final_value(u16 node);
-  u64 value_for_parts(u16 node) const;
-  void write_state(const Output& output, u64 value);
-  bool is_affine(u16 node) const { return loop_.shapes[node] <= Shape::kAffine; }
 
-  const LoopProgram& loop_;
-  Cpu& cpu_;
   Memory& memory_;
-  u64* const values_;  // of invariant and affine nodes, in the next iteration
-  u64* const steps_;
-  u64* const last_;    // of nodes with columns and of all nodes at the end, in the last iteration
-  u64* const before_;  // of carried parts, before the last iteration
-  u64* const after_;   // and after it
   u64* const columns_;
-  u64 done_ = 0, instructions_ = 0;
+  u64 instructions_ = 0;
   u32 filled_ = 0;  // rows of the columns of invariants
 };
-
-template <class Memory>
-u64 Step<Memory>::read_state(u16 input) const {
-  const Node& node = loop_.nodes[input];
-  const u8* at = reinterpret_cast<const u8*>(&cpu_) + node.value;
-  if (node.width == 8) return *at;
-  if (node.width == 32) {
-    u32 value;
-    __builtin_memcpy(&value, at, sizeof(value));
-    return value;
-  }
-  u64 value;
-  __builtin_memcpy(&value, at, sizeof(value));
-  return value;
-}
-
-template <class Memory>
-void Step<Memory>::write_state(const Output& output, u64 value) {
-  u8* at = reinterpret_cast<u8*>(&cpu_) + output.offset;
-  if (output.size == 1) {
-    *at = static_cast<u8>(value);
-  } else if (output.size == 4) {
-    const u32 narrow = static_cast<u32>(value);
-    __builtin_memcpy(at, &narrow, sizeof(narrow));
-  } else {
-    __builtin_memcpy(at, &value, sizeof(value));
-  }
-}
 
 // Values in the next iteration, and what they change by from one to the next.
 template <class Memory>
 void Step<Memory>::set_up() {
-  for (const u16 number : loop_.setup) {
-    const Node& node = loop_.nodes[number];
-    steps_[number] = 0;
-    if (node.op == Op::kConstant) {
-      values_[number] = node.value;
-    } else if (node.op == Op::kInput) {
-      values_[number] = read_state(number);
-    } else {
-      values_[number] =
-          evaluate(node.op, node.width, loop_.nodes[node.a].width, values_[node.a], values_[node.b], values_[node.c]);
-    }
-  }
-  for (const Carried& carried : loop_.carried) {
-    if (carried.carry != Carry::kAffine) continue;
-    const u64 step = carried.subtracts ? 0 - values_[carried.term] : values_[carried.term];
-    steps_[carried.input] = static_cast<u64>(sign_extended(step & mask_of(carried.width), carried.width));
-  }
-  for (const u16 number : loop_.setup) {
-    const Node& node = loop_.nodes[number];
-    if (loop_.shapes[number] != Shape::kAffine || node.op == Op::kInput) continue;
-    const u64 a = steps_[node.a], b = steps_[node.b];
-    u64 step = a;
-    switch (node.op) {
-      case Op::kAdd: step = a + b; break;
-      case Op::kSub: step = a - b; break;
-      case Op::kMul: step = a * values_[node.b] + b * values_[node.a]; break;
-      case Op::kShiftLeft: step = evaluate(node.op, node.width, node.width, a, values_[node.b], 0); break;
-      case Op::kZeroExtend:
-      case Op::kSignExtend: step = static_cast<u64>(sign_extended(a, loop_.nodes[node.a].width)); break;
-      default: break;
-    }
-    steps_[number] = step & mask_of(node.width);
-  }
+  for (const u16 number : loop_.setup) set_value(number);
+  for (const Carried& carried : loop_.carried) set_carried_step(carried);
+  for (const u16 number : loop_.setup) set_step(number);
 }
 
 template <class Memory>
 u64 Step<Memory>::trips(u64 most) {
   for (const Test& test : loop_.tests) {
-    const u64 count = trips_of(test.op, !test.inverted, values_[test.a], steps_[test.a], values_[test.b],
-                               steps_[test.b], loop_.nodes[test.a].width);
+    const u64 count = trips_of_test(test);
     most = count < most ? count : most;
   }
   for (const u16 number : loop_.no_wrap) {
-    const Node& node = loop_.nodes[number];
-    u64 count = 0;
-    if (node.op == Op::kInput) {  // of 32 bits, zero-extended
-      count = trips_within(values_[number], steps_[number], 0, mask_of(32), 32);
-    } else {
-      const u32 width = loop_.nodes[node.a].width;
-      const u64 half = node.op == Op::kSignExtend ? u64{1} << (width - 1) : 0;
-      const u64 mask = mask_of(width);
-      count = trips_within((values_[node.a] + half) & mask, steps_[node.a] & mask, 0, mask, width);
-    }
+    const u64 count = trips_without_wrap(number);
     most = count < most ? count : most;
   }
   for (const u16 number : loop_.aligned) {
@@ -198,10 +110,7 @@ bool Step<Memory>::halves_are_zero() const {
 
 template <class Memory>
 void Step<Memory>::advance(u64 count) {
-  for (const u16 number : loop_.setup) {
-    if (loop_.shapes[number] != Shape::kAffine) continue;
-    values_[number] = (values_[number] + steps_[number] * count) & mask_of(loop_.nodes[number].width);
-  }
+  for (const u16 number : loop_.setup) advance_value(number, count);
   done_ += count;
 }
 
@@ -513,25 +422,11 @@ u32 Step<Memory>::round(u64 most) {
   return count;
 }
 
-// A node in the last iteration; its operands are known.
-template <class Memory>
-u64 Step<Memory>::final_value(u16 number) {
-  const Node& node = loop_.nodes[number];
-  if (loop_.shapes[number] == Shape::kInvariant || loop_.shapes[number] == Shape::kAffine)
-    return (values_[number] - steps_[number]) & mask_of(node.width);
-  if (loop_.column_of[number] != kNoNode) return last_[number];
-  if (node.op == Op::kInput) {
-    for (u32 i = 0; i < loop_.carried.count; ++i) {
-      if (loop_.carried[i].input == number) return before_[i];
-    }
-  }
-  return evaluate(node.op, node.width, loop_.nodes[node.a].width, last_[node.a], last_[node.b], last_[node.c]);
-}
-
 // The state after the last iteration. values_ are those of the iteration after it.
 template <class Memory>
 void Step<Memory>::finish() {
-  linear_before(done_ - 1);
+  LinearSpace space;
+  linear_before(done_ - 1, space);
   for (const u16 number : loop_.finals) last_[number] = final_value(number);
   for (const Output& output : loop_.outputs) write_state(output, last_[output.node]);
 }

@@ -5,68 +5,6 @@
 
 namespace kvrm::accelerate {
 
-// Inputs of linear parts before iteration `count`: the matrix of the loop by repeated squaring.
-template <class Memory>
-void Step<Memory>::linear_before(u64 count) {
-  struct Matrix {
-    u64 at[kMostLinear][kMostLinear + 1];  // the last column is what is added
-  };
-  u32 parts[kMostLinear], n = 0;
-  for (u32 i = 0; i < loop_.carried.count; ++i) {
-    if (loop_.carried[i].carry == Carry::kLinear) parts[n++] = i;
-  }
-  if (n == 0) return;
-  Matrix power{}, result{};
-  const auto outputs_into = [&](u32 column) {
-    for (const u16 number : loop_.finals) last_[number] = value_for_parts(number);
-    for (u32 row = 0; row < n; ++row)
-      power.at[row][column] = last_[loop_.outputs[loop_.carried[parts[row]].output].node];
-  };
-  for (u32 i = 0; i < n; ++i) before_[parts[i]] = 0;
-  outputs_into(n);
-  for (u32 column = 0; column < n; ++column) {
-    for (u32 i = 0; i < n; ++i) before_[parts[i]] = i == column;
-    outputs_into(column);
-    for (u32 row = 0; row < n; ++row) power.at[row][column] -= power.at[row][n];
-  }
-  for (u32 i = 0; i < n; ++i) result.at[i][i] = 1;
-  const auto product = [n](const Matrix& a, const Matrix& b) {
-    Matrix c{};
-    for (u32 i = 0; i < n; ++i) {
-      for (u32 j = 0; j <= n; ++j) {
-        u64 sum = j == n ? a.at[i][n] : 0;
-        for (u32 k = 0; k < n; ++k) sum += a.at[i][k] * b.at[k][j];
-        c.at[i][j] = sum;
-      }
-    }
-    return c;
-  };
-  for (u64 left = count; left != 0; left >>= 1) {
-    if (left & 1) result = product(power, result);
-    if (left > 1) power = product(power, power);
-  }
-  for (u32 i = 0; i < n; ++i) {
-    u64 sum = result.at[i][n];
-    for (u32 k = 0; k < n; ++k) sum += result.at[i][k] * after_[parts[k]];
-    before_[parts[i]] = count == 0 ? after_[parts[i]] : sum & mask_of(loop_.carried[parts[i]].width);
-  }
-}
-
-// A node where the linear parts are before_; it may depend on these and on invariants.
-template <class Memory>
-u64 Step<Memory>::value_for_parts(u16 number) const {
-  const Node& node = loop_.nodes[number];
-  if (loop_.shapes[number] == Shape::kInvariant) return values_[number];
-  if (loop_.shapes[number] == Shape::kVarying) return last_[number];  // the linear parts do not depend on it
-  if (node.op == Op::kInput) {
-    for (u32 i = 0; i < loop_.carried.count; ++i) {
-      if (loop_.carried[i].carry == Carry::kLinear && loop_.carried[i].input == number) return before_[i];
-    }
-    return 0;
-  }
-  return evaluate(node.op, node.width, loop_.nodes[node.a].width, last_[node.a], last_[node.b], last_[node.c]);
-}
-
 // The most iterations up to so many of which the last one, which a round does, has every access in one page.
 template <class Memory>
 u64 Step<Memory>::ends_in_pages(u64 count) const {

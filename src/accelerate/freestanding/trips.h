@@ -14,7 +14,10 @@ constexpr u64 trips_within(u64 x, u64 step, u64 least, u64 most, u32 width) {
   if (by == 0) return kForever;
   const u64 room = by > 0 ? most - x : x - least;
   const u64 size = by > 0 ? static_cast<u64>(by) : u64{0} - static_cast<u64>(by);
-  const u64 more = room / size;
+  // Divisions of 64 bits are slow on a GPU.
+  const u64 more = (size & (size - 1)) == 0   ? room >> __builtin_ctzll(size)
+                   : (room | size) >> 32 == 0 ? static_cast<u32>(room) / static_cast<u32>(size)
+                                              : room / size;
   return more == kForever ? kForever : more + 1;
 }
 

@@ -254,6 +254,11 @@ kernel::Launch LaneSet::describe() const {
   launch.regions = region_count_ == 0 ? nullptr : reinterpret_cast<const interpreter::LaneRegion*>(regions_.address());
   launch.region_count = region_count_;
   launch.samples = reinterpret_cast<u32*>(samples_.address());
+  launch.loops = reinterpret_cast<kernel::LaneLoop*>(loops_.address());
+  launch.loop_count = loop_count_;
+  launch.judges = reinterpret_cast<kernel::LoopJudge*>(loop_judges_.address());
+  launch.loop_scratch = reinterpret_cast<u64*>(loop_scratch_.address());
+  launch.eager_loops = eager_loops_;
   launch.l2_tlb = reinterpret_cast<memory::LaneTlbEntry*>(l2_tlb_.address());
   launch.l2_slots = l2_slots_;
   launch.private_lines = private_lines_;
@@ -328,7 +333,7 @@ Result<void> LaneSet::load(const StartSet& starts, std::span<const kernel::Launc
   if (auto done = put(starts_, records.starts, "the programs' starts"); !done) return done;
 
   if (auto done = load_jobs(jobs); !done) return done;
-  region_count_ = 0;
+  region_count_ = loop_count_ = 0;
   samples_ = DeviceBuffer();
   return decode(false);
 }
@@ -367,7 +372,7 @@ Result<void> LaneSet::decode(bool again) {
   constexpr unsigned kThreads = 256;
   const unsigned most = 8 * static_cast<unsigned>(gpu_->context->properties().multiprocessors);
   const unsigned blocks = static_cast<unsigned>(std::clamp<u64>(divided_up(image_bytes_ / 4, kThreads), 1, most));
-  for (const u32 pass : {0u, 1u, 2u}) {
+  for (const u32 pass : {0u, 1u, 2u, 3u}) {
     if (auto done = gpu_->decode.launch(stream_, {.grid = blocks, .block = kThreads}, launch_.address(), pass); !done)
       return done;
   }
@@ -388,6 +393,57 @@ Result<void> LaneSet::install_regions(GpuPointer gpu, std::span<const Region> re
   region_count_ = static_cast<u32>(list.size());
   gpu_ = std::move(gpu);
   return decode(true);
+}
+
+Result<void> LaneSet::install_loops(std::span<const Loop> loops) {
+  const u64 judges = running_lanes() * loops.size() * sizeof(kernel::LoopJudge);
+  // Without memory for them the lanes continue without.
+  const bool has_room =
+      can_step() && grow(plain_, decoded_.size(), "the decoded programs") &&
+      grow(loop_judges_, judges, "the lanes' loops") &&
+      grow(loop_scratch_, running_lanes() * accelerate::kWarpScratchWords * sizeof(u64), "the lanes' loops");
+  if (!has_room) return {};
+  std::vector<u8> bytes;
+  std::vector<u64> places;
+  // Where they lie is known when it is known how large they are.
+  for (const bool is_placed : {false, true}) {
+    if (is_placed) {
+      if (auto done = grow(loop_bytes_, bytes.size(), "the proven loops"); !done) return done;
+    }
+    bytes.clear();
+    places.clear();
+    for (const Loop& loop : loops) {
+      places.push_back(loop_bytes_.address() + bytes.size());
+      std::string refusal;
+      const std::vector<u8> one = accelerate::make_warp_loop(*loop.program, places.back(), refusal);
+      bytes.insert(bytes.end(), one.begin(), one.end());
+    }
+  }
+  if (auto done = upload(loop_bytes_.address(), bytes.data(), bytes.size()); !done) return done;
+  std::vector<kernel::LaneLoop> list;
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    list.push_back({reinterpret_cast<const accelerate::WarpLoop*>(places[i]), loops[i].start, loops[i].words,
+                    loops[i].head, loops[i].program->words, kernel::LaneLoop::kNoRegion, 0, 0, 0});
+  }
+  if (auto done = put(loops_, list, "the proven loops"); !done) return done;
+  if (auto done = stream_.fill(loop_judges_.address(), 0, judges); !done) return done;
+  loop_count_ = static_cast<u32>(list.size());
+  return decode(true);
+}
+
+Result<std::vector<LaneSet::LoopCounts>> LaneSet::take_loop_counts() {
+  std::vector<LoopCounts> counts;
+  if (loop_count_ == 0) return counts;
+  std::vector<kernel::LaneLoop> list(loop_count_);
+  if (auto done = copies_.download(list.data(), loops_.address(), list.size() * sizeof(list[0])); !done)
+    return done.error();
+  if (auto done = copies_.wait(); !done) return done.error();
+  for (kernel::LaneLoop& loop : list) {
+    counts.push_back({loop.steps, loop.iterations, loop.left_out});
+    loop.steps = loop.iterations = loop.left_out = 0;
+  }
+  if (auto done = upload(loops_.address(), list.data(), list.size() * sizeof(list[0])); !done) return done.error();
+  return counts;
 }
 
 Result<std::vector<u32>> LaneSet::samples() {
@@ -458,7 +514,8 @@ Result<void> LaneSet::reset_run(const Run& run) {
 // Few lanes spread over the multiprocessors, many fill them.
 Result<void> LaneSet::start_kernel() {
   const unsigned threads = group_shift_ == 0 ? 32 : Gpu::kBlockThreads;
-  const unsigned shared = group_shift_ == 0 ? single_bytes() : threads * resident_bytes();
+  const unsigned single = single_bytes() + (loop_count_ != 0 ? kernel::kWarpSpareWords * sizeof(u64) : 0);
+  const unsigned shared = group_shift_ == 0 ? single : threads * resident_bytes();
   const unsigned blocks = std::min({static_cast<unsigned>(divided_up(groups_, threads / 32)), most_blocks_,
                                     group_shift_ == 0 ? gpu_->single_warps : gpu_->blocks});
   *unfinished_word() = 0;

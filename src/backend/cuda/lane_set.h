@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "accelerate/warp_loop.h"
 #include "backend/cuda/driver.h"
 #include "backend/cuda/gpu.h"
 #include "backend/cuda/job_clock.h"
@@ -85,6 +86,22 @@ class LaneSet {
     u32 most;  // instructions at a time (interpreter/freestanding/lane_region.h)
   };
   Result<void> install_regions(GpuPointer gpu, std::span<const Region> regions);
+  // Whether lanes can do bulk steps of loops: each has a warp with room in its multiprocessor.
+  bool can_step() const { return alone() && !shares_memory() && !is_crowded(); }
+  // Between launches: the lanes do bulk steps of these loops, which a warp can run (accelerate/warp_loop.h).
+  struct Loop {
+    const accelerate::LoopProgram* program;
+    u64 start;  // of its window, as find_window() gives it
+    u32 words;
+    u32 head;  // its first word, among all decoded words
+  };
+  void set_eager_loops(bool eager) { eager_loops_ = eager; }  // for tests: whether they pay or not
+  Result<void> install_loops(std::span<const Loop> loops);
+  // Of these loops, in their order, since the last time.
+  struct LoopCounts {
+    u64 steps, iterations, left_out;
+  };
+  Result<std::vector<LoopCounts>> take_loop_counts();
   // The sample counts of each word of the images since the last call, for each interpreter::SampleKind. They count from
   // the first call on, in launches that sample.
   Result<std::vector<u32>> samples();
@@ -187,9 +204,10 @@ class LaneSet {
   DeviceBuffer lanes_, world_, windows_, window_pages_, frames_, frame_links_, tables_, table_links_, directories_,
       areas_, l2_tlb_, watched_, private_words_, zeros_, counters_, locks_, orders_, launch_;
   DeviceBuffer images_, decoded_, plain_, pages_, starts_, start_areas_, start_pages_, names_, jobs_, inputs_,
-      job_ends_, regions_, samples_, snapshots_;
+      job_ends_, regions_, samples_, snapshots_, loops_, loop_bytes_, loop_judges_, loop_scratch_;
   u64 image_bytes_ = 0;
-  u32 job_count_ = 0, region_count_ = 0;
+  u32 job_count_ = 0, region_count_ = 0, loop_count_ = 0;
+  bool eager_loops_ = false;
   // Pinned.
   PinnedBuffer flags_, slots_, ring_, words_, progress_, finished_;
   std::vector<kernel::JobEnd> ends_;

@@ -193,7 +193,7 @@ KVRM_INLINE void run_group(const Warp& warp, const Launch& launch, Lane& lane, H
   if (launch.orders && !launch.resume) trap_handler.apply_order();
 
   interpreter::CodeWindow window{0, 0, nullptr};
-  SliceRunner<Warp, Home> runner(warp, launch, lane, home, memory, private_code, window);
+  SliceRunner<Warp, Home> runner(warp, launch, lane, home, memory, private_code, window, seat);
   GroupRunner<Warp, Home> group(warp, launch, lane, cpu, trap_handler, progress, runner);
   group.run();
   group.finish(progress);

@@ -42,6 +42,17 @@ class LaneAlone {
   KVRM_INLINE u32 least(u32 value) const { return value; }
 };
 
+// All threads of the warp (backend/kernel/warp_loops.h).
+class GpuThreads {
+ public:
+  KVRM_INLINE u32 me() const { return warp::thread() % 32; }
+  KVRM_INLINE void sync() const { warp::sync(); }
+  KVRM_INLINE bool any(bool condition) const { return warp::any(warp::kAll, condition); }
+  KVRM_INLINE u32 least(u32 value) const { return warp::reduce_min(warp::kAll, value); }
+  KVRM_INLINE kvrm::u64 least(kvrm::u64 value) const { return warp::reduce_min(warp::kAll, value); }
+  KVRM_INLINE kvrm::u64 shuffle(kvrm::u64 value, u32 from) const { return warp::shuffle(warp::kAll, value, from); }
+};
+
 class GpuWarp {
  public:
   using Together = LanesTogether<false>;
@@ -58,6 +69,7 @@ class GpuWarp {
   KVRM_INLINE void pause() const { sync::pause(200); }
   KVRM_INLINE kvrm::u64 nanoseconds() const { return warp::nanoseconds(); }
   KVRM_INLINE kvrm::u64 cycles() const { return warp::cycles(); }
+  KVRM_INLINE GpuThreads threads() const { return {}; }
 
  private:
   KVRM_INLINE bool alone() const { return mask_ == 1; }
@@ -82,6 +94,9 @@ struct SharedHome {
   KVRM_INLINE memory::LaneTlb* pages() const {
     return (memory::LaneTlb*)(KVRM_SHARED memory::LaneTlb*)&kvrm_resident[thread].pages;
   }
+  // Memory of a warp with loops, if the lane is alone.
+  KVRM_INLINE kvrm::u64* spare() const { return (kvrm::u64*)((u8*)(pages() + 1) + memory::kAloneL1Bytes); }
+  KVRM_INLINE u32 spare_words() const { return kWarpSpareWords; }
   KVRM_INLINE interpreter::RegionEnd run_region(const interpreter::LaneRegion& region, u32 budget) const {
     const auto run = reinterpret_cast<interpreter::RegionEnd (*)(u32, u32, u32)>(region.code);
     return run(static_cast<u32>((kvrm::u64)(KVRM_SHARED u8*)&kvrm_resident[thread]), budget, region.entry_point);
@@ -94,15 +109,19 @@ struct SharedHome {
 extern "C" __attribute__((nvptx_kernel)) void kvrm_run(const Launch* given) {
   const Launch& launch = *given;
   const u32 lane_in_warp = warp::thread() % 32;
-  if (lane_in_warp >> launch.group_shift != 0) return;
   const u32 warps = warp::blocks() * (warp::block_size() / 32);
   const u32 first = warp::block() * (warp::block_size() / 32) + warp::thread() / 32;
+  if (lane_in_warp >> launch.group_shift != 0) {
+    if (launch.loop_count != 0) help_lane(GpuThreads(), SharedHome{warp::thread() - lane_in_warp}, launch, first);
+    return;
+  }
   const u32 groups = ((launch.lane_count - 1) >> launch.group_shift) + 1;
   alignas(16) U128 vectors[32];  // clang loads vectors of bytes whole, whatever their type's alignment
   for (u32 group = first; group < groups; group += warps) {
     const u32 lane = (group << launch.group_shift) + lane_in_warp;
     run_group(GpuWarp(launch.group_shift), launch, launch.lanes[lane], SharedHome{warp::thread()}, first, vectors);
   }
+  if (launch.loop_count != 0) release_helpers(GpuThreads(), SharedHome{warp::thread()}, launch, first);
 }
 
 // Before the first launch: a thread for each lane.
@@ -113,7 +132,8 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_prepare(const Launch* launch)
 }
 
 // Before the first launch, and between two when there are new regions. Pass 0 decodes every word that may be code,
-// pass 1 installs regions, pass 2 counts block lengths. No lane runs meanwhile, so none needs to synchronize.
+// pass 1 installs regions, pass 2 loops, pass 3 counts block lengths. No lane runs meanwhile, so none needs to
+// synchronize.
 extern "C" __attribute__((nvptx_kernel)) void kvrm_decode(const Launch* launch, u32 pass) {
   const kvrm::u64 step = kvrm::u64{warp::blocks()} * warp::block_size();
   for (kvrm::u64 i = warp::block() * warp::block_size() + warp::thread(); i < launch->image_bytes / 4; i += step) {
@@ -122,6 +142,8 @@ extern "C" __attribute__((nvptx_kernel)) void kvrm_decode(const Launch* launch, 
       copy_plain_word(*launch, i);
     } else if (pass == 1) {
       if (i < launch->region_count) install_region(*launch, static_cast<u32>(i));
+    } else if (pass == 2) {
+      if (i < launch->loop_count) install_loop(*launch, static_cast<u32>(i));
     } else {
       count_block_lengths(*launch, i);
     }

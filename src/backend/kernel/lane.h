@@ -11,6 +11,10 @@
 #include "linux/freestanding/lane_process.h"
 #include "memory/freestanding/lane_memory_map.h"
 
+namespace kvrm::accelerate {
+struct WarpLoop;
+}
+
 namespace kvrm::backend::kernel {
 
 enum class Status : u32 {
@@ -150,6 +154,33 @@ inline constexpr u32 kMinSlice = 1024;
 // as many instructions as took twice that the last time.
 inline constexpr u32 kSlowStepCost = 32, kCyclesPerInstruction = 256, kSlowPollInterval = 8192;
 
+// A proven loop, whose head is a word of decoded code. That word's entry has the handler of regions, and this loop's
+// number with the bit kLoopEntry (warp_loops.h).
+struct LaneLoop {
+  const accelerate::WarpLoop* loop;
+  u64 start;  // of the window it was proved for
+  u32 words;  // of the window
+  u32 entry;  // index of the head's word among all decoded words
+  u32 body;  // instructions of an iteration
+  u32 region;  // the region that begins there, or kNoRegion; found when the loop is installed
+  // By all lanes: bulk steps of at least an iteration, iterations in them, and how often a lane gave the loop up for a
+  // while.
+  u64 steps, iterations, left_out;
+  static constexpr u32 kNoRegion = ~u32{0};
+};
+inline constexpr u64 kLoopEntry = u64{1} << 32;
+// What bulk steps have of a multiprocessor's memory, behind the lane's registers and L1 TLB.
+inline constexpr u32 kWarpSpareWords = 4608;
+
+// What a lane has learned about the bulk steps of a loop.
+struct LoopJudge {
+  u32 skip;  // times to come by without one
+  u32 tries;  // since the last decision
+  u32 patience;  // how many to skip if they do not pay, as a shift
+  u32 failures;  // steps without an iteration, one after the other
+  i64 gain;  // cycles, since the last decision
+};
+
 // The parameters of a kernel. Pointers are the device's.
 struct Launch {
   Lane* lanes;
@@ -177,6 +208,13 @@ struct Launch {
   const interpreter::LaneRegion* regions;
   u32 region_count;
   u32* samples;
+  // Proven loops (warp_loops.h); none where lanes share a warp or memory. For each lane that runs at the same time, a
+  // judge of each loop, and accelerate::kWarpScratchWords.
+  LaneLoop* loops;
+  LoopJudge* judges;
+  u64* loop_scratch;
+  u32 loop_count;
+  u32 eager_loops;  // 1: bulk steps are done even if they do not pay, for tests
   // For each group that runs at the same time, slots for its lanes, interleaved (memory::LaneTlb).
   memory::LaneTlbEntry* l2_tlb;
   u32 l2_slots;

@@ -36,7 +36,8 @@ inline void decode_image_word(const Launch& launch, u64 index) {
 
 // After the word is decoded, and before regions replace words.
 inline void copy_plain_word(const Launch& launch, u64 index) {
-  if (launch.regions) interpreter::store_entry(&launch.plain[index], interpreter::load_entry(&launch.decoded[index]));
+  if (launch.regions || launch.loop_count != 0)
+    interpreter::store_entry(&launch.plain[index], interpreter::load_entry(&launch.decoded[index]));
 }
 
 // After all words are decoded: the region replaces the word at its entry.
@@ -47,10 +48,22 @@ inline void install_region(const Launch& launch, u32 number) {
   entry.operands = number;
 }
 
+// After all regions: the loop stands before the region at its head, or before the word.
+inline void install_loop(const Launch& launch, u32 number) {
+  LaneLoop& loop = launch.loops[number];
+  interpreter::WordEntry& entry = launch.decoded[loop.entry];
+  const bool has_region = entry.handler == interpreter::kHandleRegion;
+  loop.region = has_region ? static_cast<u32>(entry.operands) : LaneLoop::kNoRegion;
+  entry.handler = interpreter::kHandleRegion;
+  entry.lone = interpreter::kLoneRegion;
+  entry.operands = kLoopEntry | number;
+}
+
 inline void count_block_lengths(const Launch& launch, u64 index) {
   const u64 words = launch.image_bytes / 4;
   launch.decoded[index].block_length = interpreter::block_length_at(launch.decoded, index, words);
-  if (launch.regions) launch.plain[index].block_length = interpreter::block_length_at(launch.plain, index, words);
+  if (launch.regions || launch.loop_count != 0)
+    launch.plain[index].block_length = interpreter::block_length_at(launch.plain, index, words);
 }
 
 inline bool is_region_entry(const interpreter::WordEntry* entry) {
@@ -61,7 +74,10 @@ inline bool is_region_entry(const interpreter::WordEntry* entry) {
 // inside a region, so where lanes reconverge it must not reach past a lane that waits.
 inline const interpreter::LaneRegion* find_region(const Launch& launch, const interpreter::CodeWindow& window,
                                                   const interpreter::WordEntry* entry, const Choice& choice) {
-  const interpreter::LaneRegion& region = launch.regions[interpreter::load_entry(entry).operands];
+  u64 number = interpreter::load_entry(entry).operands;
+  if (number & kLoopEntry) number = launch.loops[static_cast<u32>(number)].region;
+  if (number == LaneLoop::kNoRegion) return nullptr;
+  const interpreter::LaneRegion& region = launch.regions[number];
   if (region.start != window.start || region.words != window.words) return nullptr;
   return launch.reconverge == 0 || (region.from >= choice.from && region.until <= choice.until) ? &region : nullptr;
 }

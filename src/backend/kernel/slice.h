@@ -7,6 +7,7 @@
 
 #include "backend/kernel/shared_code.h"
 #include "backend/kernel/slice_controller.h"
+#include "backend/kernel/warp_loops.h"
 #include "interpreter/freestanding/lone_loop.h"
 
 namespace kvrm::backend::kernel {
@@ -40,7 +41,7 @@ template <class Warp, class Home>
 class SliceRunner {
  public:
   KVRM_INLINE SliceRunner(const Warp& warp, const Launch& launch, Lane& lane, Home home, memory::LaneMemory& memory,
-                          PrivateCode& private_code, interpreter::CodeWindow& window)
+                          PrivateCode& private_code, interpreter::CodeWindow& window, u32 seat)
       : warp_(warp),
         launch_(launch),
         lane_(lane),
@@ -49,6 +50,7 @@ class SliceRunner {
         memory_(memory),
         private_code_(private_code),
         window_(window),
+        seat_(seat),
         window_changes_(~lane.space.changes) {}
 
   // Makes the window the one around pc.
@@ -99,8 +101,15 @@ class SliceRunner {
     u32 next_poll = kSlowPollInterval;
     bool go_on = true;
     while (go_on) {
+      LaneLoop* loop = nullptr;
+      if constexpr (Together::kAlone) {
+        if (launch_.loop_count != 0) loop = loop_at(launch_, window_, code + index);
+        if (loop && !step_loop(*loop, length, run, result)) return;
+      }
       const Region* const region = find_common_region(together, choice, index, code);
-      const Quota quota = quota_for(together, region, length - result.ran);
+      // Where there is no region, an iteration of the loop runs from the words without regions and loops.
+      const u32 rest = length - result.ran;
+      const Quota quota = quota_for(together, region, loop && !region && loop->body < rest ? loop->body : rest);
       const SliceExit exit =
           region ? run_region(*region, quota, choice, result) : run_words(together, quota, choice, code, index);
       result.ran += exit.retired;
@@ -113,6 +122,7 @@ class SliceRunner {
         (void)private_code_.find(window_);
         code = window_.entries;
       }
+      if (loop) code = window_.entries;
       if (result.slow >= next_poll) {
         next_poll = result.slow + kSlowPollInterval;
         controller.report(run.retired_before + run.retired + result.ran);
@@ -126,6 +136,21 @@ class SliceRunner {
                              offset % 4 == 0 && index - choice.from < choice.until - choice.from,
                          index);
     }
+  }
+
+  // Before the head of a proven loop. A bulk step takes little time, so it need not end with the slice: only with the
+  // budget, and where timers are due. Samples are taken where slices end. False: the slice is over.
+  KVRM_INLINE bool step_loop(LaneLoop& loop, u32 length, const LaneRun& run, SliceResult& result) {
+    constexpr u64 kMost = 1u << 30;  // instructions
+    u64 most = length - result.ran;
+    if (!launch_.samples && (run.deadline > cpu_.clock_ns || run.deadline == kNoDeadline)) {
+      most = run.left - result.ran < kMost ? run.left - result.ran : kMost;
+      if (run.deadline - cpu_.clock_ns < most) most = run.deadline - cpu_.clock_ns;
+    }
+    const u32 done = kernel::run_bulk_step(Warp(warp_), launch_, lane_, home_, seat_, loop, static_cast<u32>(most));
+    result.ran += done;
+    cpu_.clock_ns += done;
+    return result.ran < length && window_changes_ == lane_.space.changes;
   }
 
   // The region at this word, if all of the lanes may run it. Otherwise the code is the one without regions: the same
@@ -249,6 +274,7 @@ class SliceRunner {
   memory::LaneMemory& memory_;
   PrivateCode& private_code_;
   interpreter::CodeWindow& window_;
+  const u32 seat_;
   u32 window_changes_;  // lane.space.changes when the window was found
   u32 region_quota_ = 0;  // instructions at a time in regions that may be slow
   u32 interpreted_ = 0;  // instructions in the interpreter since its last sample

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "interpreter/freestanding/lane_region.h"
 #include "isa/a64_operands.h"
@@ -116,6 +117,7 @@ bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> s
   ++rounds_;
   u64 all = 0;
   const std::vector<Candidate> candidates = add_samples(codes, samples, slice, all);
+  leave_new_loops(codes);
   const std::size_t before = regions_.size();
   const u64 most = before + u64{limits_.regions_a_round} * rounds_;
   for (const Candidate& hot : candidates) {
@@ -130,6 +132,63 @@ bool GpuChoice::choose(std::span<const SharedCode> codes, std::span<const u32> s
     }
   }
   return grown_ || regions_.size() > before;
+}
+
+// --- loops of bulk steps -------------------------------------------------------------------------------------------
+
+std::optional<u64> GpuChoice::loop_head(const SharedCode& code, u64 pc) const {
+  const u32 word = code.first_word + static_cast<u32>((pc - code.start) / kWordBytes);
+  auto after = loops_.upper_bound(word);
+  if (after == loops_.begin() || word >= (--after)->second || after->first < code.first_word) return std::nullopt;
+  return code.start + (after->first - code.first_word) * kWordBytes;
+}
+
+bool GpuChoice::is_loop(u32 region) const {
+  const auto entry = std::ranges::find(entries_, region, &GpuRegionEntry::region);
+  return entry != entries_.end() && loops_.contains(entry->word);
+}
+
+void GpuChoice::add_loop(const SharedCode& code, u32 index, u64 head) {
+  if (region_at_.contains({index, head})) return;
+  Plan plan = plan_at(code, {&head, 1}, part(limits_, 1));
+  if (plan.blocks.empty()) return;
+  const u32 region = static_cast<u32>(regions_.size());
+  add_entry(code, index, head, region);
+  regions_.push_back({});
+  set_plan(region, code, index, std::move(plan));
+  grown_ = true;
+}
+
+// Regions that hold the word are made again without it.
+void GpuChoice::leave_loop(const SharedCode& code, u32 index, u64 head) {
+  for (u32 region = static_cast<u32>(regions_.size()); region-- > 0;) {
+    const auto has_head = [&](const PlanBlock& block) { return holds(block, head); };
+    if (code_of(region) != index || std::ranges::none_of(regions_[region].plan.blocks, has_head)) continue;
+    const std::vector<u64> entry_pcs = entry_pcs_of(region);
+    remove_region(region);
+    for (const u64 pc : entry_pcs) {
+      if (!loop_head(code, pc)) add_region(code, index, pc, plan_at(code, {&pc, 1}, part(limits_, 1)), kGoodPart);
+    }
+    grown_ = true;
+  }
+  add_loop(code, index, head);
+}
+
+void GpuChoice::leave_loops(std::span<const GpuCodeRange> loops) {
+  for (const GpuCodeRange& loop : loops) {
+    if (loops_.emplace(loop.first, loop.end).second) new_loops_.push_back(loop.first);
+  }
+}
+
+// Those of the last round.
+void GpuChoice::leave_new_loops(std::span<const SharedCode> codes) {
+  for (const u32 head : std::exchange(new_loops_, {})) {
+    for (u32 index = 0; index < codes.size(); ++index) {
+      const SharedCode& code = codes[index];
+      if (head >= code.first_word && head - code.first_word < code.words.size())
+        leave_loop(code, index, code.start + (head - code.first_word) * kWordBytes);
+    }
+  }
 }
 
 void GpuChoice::resume(std::span<const SharedCode> codes, std::span<const u32> samples,
@@ -161,6 +220,7 @@ void GpuChoice::resume_region(std::span<const SharedCode> codes, std::span<const
   for (const GpuRegionEntry& entry : entries) {
     if (entry.code == index && !region_at_.contains({index, entry.pc})) entry_pcs.push_back(entry.pc);
   }
+  if (entry_pcs.size() > 1) std::erase_if(entry_pcs, [&](u64 pc) { return loop_head(code, pc) == pc; });
   std::set<u64> within;
   const u32 last = code.first_word + static_cast<u32>(code.words.size());
   for (const GpuCodeRange& range : ranges) {
@@ -249,9 +309,16 @@ Plan GpuChoice::joined_plan(const SharedCode& code, u32 index, std::span<const u
 Plan GpuChoice::plan_at(const SharedCode& code, std::span<const u64> entry_pcs, const PlanLimits& limits,
                         const std::set<u64>* within) const {
   CodeView view;
-  view.word = [&](u64 address) -> std::optional<u32> {
+  // A loop of bulk steps has a region for itself.
+  const std::optional<u64> own = entry_pcs.size() == 1 ? loop_head(code, entry_pcs.front()) : std::nullopt;
+  const bool is_own = own && *own == entry_pcs.front();
+  view.word = [&, is_own](u64 address) -> std::optional<u32> {
     const u64 at = (address - code.start) / kWordBytes;
     if (address < code.start || at >= code.words.size() || (within && !within->contains(address))) return std::nullopt;
+    if (!loops_.empty()) {
+      const std::optional<u64> head = loop_head(code, address);
+      if (is_own ? head != own : head == address) return std::nullopt;
+    }
     return code.words[at];
   };
   // Code without a sample up to the next branch never ran, and is left out.
@@ -295,6 +362,7 @@ std::optional<u32> GpuChoice::region_entered_at(u32 word) const {
 // Lanes often leave the region `source` for this pc. Control should stay inside one region: the two become one, or the
 // code there joins the region it was left from. Where that would be too much, it is a region of its own.
 void GpuChoice::add_side_exit(const SharedCode& code, u32 index, u64 pc, std::optional<u32> source) {
+  if (const auto head = loop_head(code, pc)) return add_loop(code, index, *head);
   if (!region_at_.contains({index, pc})) {
     if (const auto holder = region_of(index, pc)) {
       if (add_entry_point(code, index, pc, *holder)) return;
@@ -312,7 +380,7 @@ void GpuChoice::add_side_exit(const SharedCode& code, u32 index, u64 pc, std::op
 // The code at this pc becomes part of a region that can be entered there.
 bool GpuChoice::add_entry_point(const SharedCode& code, u32 index, u64 pc, u32 region) {
   std::vector<u64> entry_pcs = entry_pcs_of(region);
-  if (code_of(region) != index || entry_pcs.size() >= kMostEntryPoints) return false;
+  if (code_of(region) != index || entry_pcs.size() >= kMostEntryPoints || is_loop(region)) return false;
   entry_pcs.push_back(pc);
   Plan plan = joined_plan(code, index, entry_pcs, region, plan_at(code, {&pc, 1}, part(limits_, kSideExitPart)));
   if (is_cut(plan, joined(limits_)) || plan.words < regions_[region].plan.words) return false;
@@ -324,7 +392,7 @@ bool GpuChoice::add_entry_point(const SharedCode& code, u32 index, u64 pc, u32 r
 // Two regions become one, which has the smaller number.
 bool GpuChoice::join(const SharedCode& code, u32 index, u32 first, u32 second) {
   const auto [region, gone] = std::minmax(first, second);
-  if (code_of(region) != index || code_of(gone) != index) return false;
+  if (code_of(region) != index || code_of(gone) != index || is_loop(region) || is_loop(gone)) return false;
   const Plan &one = regions_[region].plan, &other = regions_[gone].plan;
   const PlanLimits limits = joined(limits_);
   std::vector<u64> entry_pcs = entry_pcs_of(region);
@@ -360,6 +428,7 @@ void GpuChoice::remove_region(u32 region) {
 
 // A region for the loop or the function around a hot word.
 void GpuChoice::add_sampled(const SharedCode& code, u32 index, u64 pc, bool may_enter) {
+  if (const auto head = loop_head(code, pc)) return add_loop(code, index, *head);
   // A region of this round that holds the word will run it. Lanes may bypass older ones, or leave them too early.
   const auto covered = covered_.find({index, pc});
   if (covered != covered_.end() && covered->second.round == rounds_) return;
@@ -428,7 +497,8 @@ u32 GpuChoice::words_in_others(u32 index, const Plan& plan, u32 region) const {
 std::optional<u32> GpuChoice::most_overlapping(u32 index, const Plan& plan, u32 part) const {
   const std::map<u32, u32> shared = overlaps_of(index, plan);
   const auto most = std::ranges::max_element(shared, {}, [](const auto& count) { return count.second; });
-  return most != shared.end() && most->second * part >= plan.words ? std::optional(most->first) : std::nullopt;
+  if (most == shared.end() || most->second * part < plan.words || is_loop(most->first)) return std::nullopt;
+  return most->first;
 }
 
 u32 GpuChoice::code_of(u32 region) const { return std::ranges::find(entries_, region, &GpuRegionEntry::region)->code; }

@@ -24,6 +24,8 @@ class GpuChoice {
  public:
   explicit GpuChoice(const GpuLimits& limits) : limits_(limits) {}
 
+  // As GpuTranslator::leave_loops().
+  void leave_loops(std::span<const GpuCodeRange> loops);
   // As GpuTranslator::choose().
   bool choose(std::span<const SharedCode> codes, std::span<const u32> samples, u32 slice, bool default_fp_mode);
   // As GpuTranslator::resume().
@@ -54,6 +56,12 @@ class GpuChoice {
   void resume_region(std::span<const SharedCode> codes, std::span<const GpuRegionEntry> entries,
                      std::span<const GpuCodeRange> ranges);
   void add_entry(const SharedCode& code, u32 index, u64 pc, u32 region);
+  // The first word of the loop around a pc.
+  std::optional<u64> loop_head(const SharedCode& code, u64 pc) const;
+  bool is_loop(u32 region) const;
+  void add_loop(const SharedCode& code, u32 index, u64 head);
+  void leave_loop(const SharedCode& code, u32 index, u64 head);
+  void leave_new_loops(std::span<const SharedCode> codes);
   // may_enter: a region that holds the word may be entered there.
   void add_sampled(const SharedCode& code, u32 index, u64 pc, bool may_enter);
   void add_side_exit(const SharedCode& code, u32 index, u64 pc, std::optional<u32> source);
@@ -79,6 +87,8 @@ class GpuChoice {
   std::vector<bool> seen_;  // words that were ever sampled
   u32 rounds_ = 0;
   bool grown_ = false;  // some region, in this round
+  std::map<u32, u32> loops_;  // by the number of the first word: the end
+  std::vector<u32> new_loops_;  // their first words
   using Site = std::pair<u32, u64>;  // index of the code, and the pc: programs may lie at the same addresses
   std::map<Site, u32> region_at_;  // by entry
   struct Held {

@@ -110,6 +110,7 @@ void GpuPolicy::start_program(std::string key) {
   loaded_.reset();
   samples_.clear();
   expected_.clear();
+  loops_.clear();
   limits_ = {};
   code_ = {};
   round_ = 0;
@@ -126,6 +127,11 @@ DeviceError GpuPolicy::use_stored(const std::atomic<bool>* cancel) {
   if (!stored) return {};
   code_ = *std::move(stored);
   round_ = code_.rounds;
+  std::vector<u32> known(sample_count_);
+  for (const auto& sampled : code_.samples) {
+    if (sampled.word < known.size()) known[sampled.word] = sampled.count;
+  }
+  find_loops(known);
   if (!code_.image.empty()) {
     if (!timed(link_seconds_, [&] { return device_->load(code_.image, loaded_); })) {
       cached_ = regions_of(code_.entries);
@@ -240,6 +246,12 @@ DeviceError GpuPolicy::install() {
   return device_->install(loaded_, regions);
 }
 
+void GpuPolicy::find_loops(std::span<const u32> samples) {
+  if (!find_loops_) return;
+  loops_ = find_loops_(program_.codes, samples);
+  if (translator_) translator_->leave_loops(loops_);
+}
+
 // The translator resumes from the samples and regions of earlier rounds.
 void GpuPolicy::prepare_translator() {
   if (translator_) return;
@@ -247,6 +259,7 @@ void GpuPolicy::prepare_translator() {
   // Lanes that share a warp run the interpreter together, which costs each of them less.
   if (!device_->kind().alone) limits_.side_exits = 64;
   translator_ = GpuTranslator::create(limits_);
+  translator_->leave_loops(loops_);
   samples_.assign(sample_count_, 0);
   for (const auto& sampled : code_.samples) {
     if (sampled.word < samples_.size()) samples_[sampled.word] = sampled.count;
@@ -290,6 +303,7 @@ DeviceError GpuPolicy::read_samples() {
   code_.default_fp_mode = default_fp_mode;
   const u32 slice = next({}).slice;
   ++round_;
+  find_loops(samples);
   chosen_ = translator_->choose(program_.codes, samples, slice, default_fp_mode);
   if (!chosen_ && loaded_) save();  // the next run need not repeat the round
   return {};

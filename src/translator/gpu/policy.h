@@ -77,6 +77,10 @@ class GpuPolicy {
   explicit GpuPolicy(Settings settings) : settings_(std::move(settings)) {}
   ~GpuPolicy();
   const Settings& settings() const { return settings_; }
+  // Gives the loops of bulk steps, of which these samples may show more (GpuTranslator::leave_loops()).
+  using FindLoops =
+      std::function<std::vector<GpuCodeRange>(std::span<const SharedCode> codes, std::span<const u32> samples)>;
+  void find_loops_with(FindLoops find) { find_loops_ = std::move(find); }
   // From now on the disk is neither read nor written.
   void leave_cache() { settings_.folder = {}; }
 
@@ -121,6 +125,7 @@ class GpuPolicy {
   bool is_ready(const std::atomic<bool>* cancel);  // waits unless lanes run meanwhile
   bool adopt(Compiled compiled);
   DeviceError read_samples();
+  void find_loops(std::span<const u32> samples);
   DeviceError translate_chosen(const std::atomic<bool>* cancel);
   void fail(const std::string& why);
   void save();
@@ -136,6 +141,8 @@ class GpuPolicy {
   u64 sample_count_ = 0;  // how many the device gives
   std::vector<u32> samples_;  // sums of all rounds
   std::vector<bool> expected_;  // words
+  FindLoops find_loops_;
+  std::vector<GpuCodeRange> loops_;  // of bulk steps
   GpuLimits limits_;
   u32 round_ = 0;
   bool chosen_ = false;  // the translator has regions to compile, when that is affordable

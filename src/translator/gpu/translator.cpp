@@ -13,6 +13,8 @@ class RealGpuTranslator final : public GpuTranslator {
  public:
   explicit RealGpuTranslator(const GpuLimits& limits) : choice_(limits) {}
 
+  void leave_loops(std::span<const GpuCodeRange> loops) override { choice_.leave_loops(loops); }
+
   bool choose(std::span<const SharedCode> codes, std::span<const u32> samples, u32 slice,
               bool default_fp_mode) override {
     return choice_.choose(codes, samples, slice, default_fp_mode);

@@ -60,6 +60,10 @@ class GpuTranslator {
   static std::unique_ptr<GpuTranslator> create(const GpuLimits& limits);
   virtual ~GpuTranslator() = default;
 
+  // Loops that lanes do bulk steps of (accelerate/), by the numbers of their words: from now on every lane that comes
+  // to such a loop comes by its first word from outside of its region, which holds the loop alone. Before choose() or
+  // resume(); all that are known.
+  virtual void leave_loops(std::span<const GpuCodeRange> loops) = 0;
   // Chooses regions, the hottest first. `samples`: for each word how often the interpreter was sampled there since the
   // last choice, then the other counts (interpreter/freestanding/lane_region.h). `slice`: instructions of a time slice.
   // default_fp_mode: FPCR is zero and inexact sticky in most lanes. True if there are regions to compile.

@@ -1,0 +1,59 @@
+// Bulk steps on simulated warps.
+#include <gtest/gtest.h>
+
+#include "accelerate/freestanding/overlap.h"
+#include "warp_loop.h"
+
+namespace kvrm::backend::test {
+namespace {
+
+void compare_loops(u64 first, u64 count) {
+  std::string error;
+  const auto all = accelerate::Loops::create(error);
+  if (!all) GTEST_SKIP() << error;
+  std::map<std::string, u64> kinds;
+  u64 used = 0, proved = 0;
+  for (u64 seed = first; seed < first + count; ++seed) {
+    WarpLoopComparison comparison(seed);
+    const WarpCompared compared = comparison.run(*all);
+    std::string listing;
+    for (const u32 word : comparison.words()) listing += std::to_string(word) + " ";
+    ASSERT_EQ(compared.difference, "") << "seed " << seed << ": " << listing;
+    ++kinds[compared.kind];
+    proved += compared.proved;
+    used += compared.iterations != 0;
+  }
+  EXPECT_GT(used, proved / 2);
+  for (const char* kind : {"counted", "fill", "copy", "scan", "reduction", "map"}) EXPECT_GT(kinds[kind], 0u) << kind;
+}
+
+TEST(WarpLoops, ChangeNothingInGeneratedLoops) { compare_loops(0, 150); }
+
+// Against every iteration.
+TEST(WarpLoops, OverlapsAreFoundWithoutAsking) {
+  using namespace accelerate;
+  const auto overlap = [](i64 a, i64 size, i64 b, i64 other) { return a < b + other && b < a + size; };
+  for (const i64 stride : {-17, -8, -4, -1, 0, 1, 3, 8, 16, 40}) {
+    for (const u32 size : {1u, 4u, 8u}) {
+      for (const u32 other : {1u, 2u, 8u}) {
+        for (i64 apart = -150; apart <= 150; ++apart) {
+          for (const u32 count : {1u, 2u, 9u}) {
+            for (const u32 first : {0u, 1u}) {
+              u32 expected = count;
+              for (u32 i = first; i < count && expected == count; ++i)
+                if (overlap(stride * i, size, apart, other)) expected = i;
+              ASSERT_EQ(meets_after(apart, stride, size, other, first, count), expected);
+            }
+            bool met = false;
+            for (u32 i = 0; i < count; ++i)
+              for (u32 j = 0; j < count; ++j) met |= overlap(stride * i, size, apart + stride * j, other);
+            if (never_meet(apart, stride, size, other, count)) ASSERT_FALSE(met);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kvrm::backend::test
