@@ -8,9 +8,9 @@ namespace kvrm::accelerate {
 namespace {
 
 // What this file and warp_step.h know of a program. What is added to these needs an answer here.
-static_assert(sizeof(Node) == 16 && sizeof(Access) == 8 && sizeof(Carried) == 10 && sizeof(Output) == 6 &&
+static_assert(sizeof(Node) == 16 && sizeof(Access) == 10 && sizeof(Carried) == 12 && sizeof(Output) == 6 &&
               sizeof(Test) == 8);
-static_assert(sizeof(LoopProgram) == 10 * sizeof(List<Node>) + 4 * sizeof(void*));
+static_assert(sizeof(LoopProgram) == 12 * sizeof(List<Node>) + 6 * sizeof(void*));
 
 class WarpLoopMaker {
  public:
@@ -102,7 +102,7 @@ void WarpLoopMaker::count() {
 // Whether nothing of it is new since warp_step.h was written.
 bool WarpLoopMaker::is_known() const {
   const auto is_known_node = [](const Node& node) { return node.op <= Op::kLessEqualSigned; };
-  const auto is_known_carry = [](const Carried& one) { return one.carry <= Carry::kPrevious; };
+  const auto is_known_carry = [](const Carried& one) { return one.carry != Carry::kLatch; };
   const auto is_known_access = [&](const Access& access) {
     if (access.size != 1 && access.size != 2 && access.size != 4 && access.size != 8) return false;
     const Shape shape = program_.shapes[access.address];
@@ -113,7 +113,7 @@ bool WarpLoopMaker::is_known() const {
 }
 
 const char* WarpLoopMaker::refuse() const {
-  if (!is_known()) return "the threads of a warp do not do this yet";
+  if (program_.features != 0 || !is_known()) return "the threads of a warp do not do this yet";
   if (program_.accesses.count > kWarpAccesses) return "too many accesses for a warp";
   if (loop_.column_count > kWarpColumns) return "too many values in an iteration for a warp";
   if (loop_.reduction_count > kWarpReductions) return "too many reductions for a warp";
