@@ -42,6 +42,8 @@ class Checker {
   bool wraps_are_named();
   bool aligned_are_masks();
   bool narrow_stay_so();
+  bool tables_hold();
+  bool stays_below(u16 number, u64 most) const;
   bool conditions_hold();
   bool orders_hold();
   bool kind_holds();
@@ -283,6 +285,54 @@ bool Checker::narrow_stay_so() {
   return true;
 }
 
+// Whether the node is never more than that, by the widths and masks that it is made of.
+bool Checker::stays_below(u16 number, u64 most) const {
+  const Node& node = at(number);
+  if (mask_of(node.width) <= most) return true;
+  const bool by_constant = operand_count(node.op) == 2 && at(node.b).op == Op::kConstant && at(node.b).value < 64;
+  const u64 by = by_constant ? at(node.b).value : 0;
+  switch (node.op) {
+    case Op::kConstant: return node.value <= most;
+    case Op::kZeroExtend:
+    case Op::kTruncate: return stays_below(node.a, most);
+    case Op::kAnd: return stays_below(node.a, most) || stays_below(node.b, most);
+    case Op::kShiftRight: {
+      const u64 before = most << by | mask_of(static_cast<u32>(by));
+      return by_constant && (most > mask_of(64) >> by || stays_below(node.a, before));
+    }
+    case Op::kShiftLeft: return by_constant && by < node.width && stays_below(node.a, most >> by);
+    case Op::kOr:
+    case Op::kXor: {  // below a power of two
+      u64 ones = most;
+      while ((ones & (ones + 1)) != 0) ones >>= 1;
+      return stays_below(node.a, ones) && stays_below(node.b, ones);
+    }
+    case Op::kSelect: return stays_below(node.b, most) && stays_below(node.c, most);
+    case Op::kAdd:
+      for (const auto& [one, other] : {std::pair(node.a, node.b), std::pair(node.b, node.a)}) {
+        if (at(other).op == Op::kConstant && at(other).value <= most && stays_below(one, most - at(other).value))
+          return true;
+      }
+      return false;
+    default: return false;
+  }
+}
+
+bool Checker::tables_hold() {
+  for (const Table& table : proof_.tables) {
+    if (table.access >= it_.accesses.size() || !is_node(table.base) || !is_node(table.index)) return fail("no table");
+    const Access& access = it_.accesses[table.access];
+    const Node& address = at(access.address);
+    const bool is_sum = address.op == Op::kAdd && ((address.a == table.base && address.b == table.index) ||
+                                                   (address.b == table.base && address.a == table.index));
+    if (access.is_store || !is_sum || proof_.shapes[table.base] != Shape::kInvariant || address.width != 64)
+      return fail("not the table's address");
+    if (std::ranges::find(proof_.setup, table.base) == proof_.setup.end()) return fail("a table that is not set up");
+    if (!stays_below(table.index, table.span)) return fail("an index beyond the table");
+  }
+  return true;
+}
+
 bool Checker::conditions_hold() {
   if (proof_.tests.size() + proof_.data.size() != it_.conditions.size()) return fail("another number of conditions");
   std::size_t test = 0, data = 0;
@@ -387,7 +437,7 @@ bool Checker::kind_holds() {
 
 bool Checker::run(std::string& error) {
   const bool good = names_nodes() && shapes_hold() && carries_hold() && wraps_are_named() && aligned_are_masks() &&
-                    narrow_stay_so() && conditions_hold() && orders_hold() && kind_holds();
+                    narrow_stay_so() && tables_hold() && conditions_hold() && orders_hold() && kind_holds();
   error = error_;
   return good;
 }

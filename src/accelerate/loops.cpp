@@ -58,7 +58,12 @@ Loops::Settled Loops::settled(const LoopCode& code) {
   if (!proof) return result;
   std::string error;
   if (check(*iteration, *proof, error)) {
-    result.proven = std::make_shared<const ProvenLoop>(std::move(*iteration), std::move(*proof));
+    auto proven = std::make_shared<ProvenLoop>(std::move(*iteration), std::move(*proof));
+    if (!compiler_) compiler_ = NativeCompiler::create(error);
+    if (compiler_) {
+      if (auto native = compiler_->compile(*proven)) proven->use(native, native->function());
+    }
+    result.proven = std::move(proven);
   } else {
     result.refusal = "the checker: " + error;
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "accelerate/extract.h"
+#include "accelerate/native.h"
 #include "accelerate/prover.h"
 
 namespace kvrm::accelerate {
@@ -96,6 +97,7 @@ class Loops {
   std::weak_ptr<Loops> self_;
   std::mutex proving_;  // before mutex_
   std::unique_ptr<Extractor> extractor_;  // made for the first loop; with proving_
+  std::unique_ptr<NativeCompiler> compiler_;
   mutable std::mutex mutex_;
   std::map<Key, Entry> loops_;
   std::deque<LoopCode> asked_;

@@ -1,5 +1,6 @@
 // Replaces the extractor where the translator is not built.
 #include "accelerate/extract.h"
+#include "accelerate/native.h"
 
 namespace kvrm::accelerate {
 
@@ -10,6 +11,11 @@ bool Extractor::is_there(std::string& error) {
 
 std::unique_ptr<Extractor> Extractor::create(std::string& error) {
   is_there(error);
+  return nullptr;
+}
+
+std::unique_ptr<NativeCompiler> NativeCompiler::create(std::string& error) {
+  Extractor::is_there(error);
   return nullptr;
 }
 

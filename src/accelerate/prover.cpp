@@ -46,6 +46,8 @@ class Prover {
   bool order_body();
   bool visit(u16 node);
   void order_rest();
+  u64 greatest(u16 number) const;
+  void find_tables();
   void name_kind();
   bool fail(const char* why) {
     if (refusal_.empty()) refusal_ = why;
@@ -407,6 +409,51 @@ void Prover::order_rest() {
   }
 }
 
+// What a node is at most.
+u64 Prover::greatest(u16 number) const {
+  const Node& node = at(number);
+  const u64 all = mask_of(node.width);
+  switch (node.op) {
+    case Op::kConstant: return node.value;
+    case Op::kZeroExtend: return greatest(node.a);
+    case Op::kTruncate: return std::min(all, greatest(node.a));
+    case Op::kAnd: return std::min(greatest(node.a), greatest(node.b));
+    case Op::kShiftRight:
+      return at(node.b).op == Op::kConstant && at(node.b).value < node.width ? greatest(node.a) >> at(node.b).value
+                                                                             : all;
+    case Op::kShiftLeft: {
+      const u64 by = at(node.b).op == Op::kConstant ? at(node.b).value : 64, most = greatest(node.a);
+      return by < node.width && most <= all >> by ? most << by : all;
+    }
+    case Op::kAdd: {
+      const u64 a = greatest(node.a), b = greatest(node.b);
+      return b <= all - std::min(a, all) ? a + b : all;
+    }
+    case Op::kOr:
+    case Op::kXor: {
+      u64 most = greatest(node.a) | greatest(node.b);
+      for (u32 by = 1; by < 64; by *= 2) most |= most >> by;
+      return most;
+    }
+    case Op::kSelect: return std::max(greatest(node.b), greatest(node.c));
+    default: return all;
+  }
+}
+
+void Prover::find_tables() {
+  constexpr u64 kMostSpan = u64{1} << 20;
+  for (u16 i = 0; i < it_.accesses.size(); ++i) {
+    const Access& access = it_.accesses[i];
+    const Node& address = at(access.address);
+    if (access.is_store || proof_.shapes[access.address] != Shape::kVarying || address.op != Op::kAdd) continue;
+    for (const auto& [base, index] : {std::pair(address.a, address.b), std::pair(address.b, address.a)}) {
+      if (!invariant_[base] || greatest(index) > kMostSpan) continue;
+      proof_.tables.push_back({i, base, index, static_cast<u32>(greatest(index))});
+      break;
+    }
+  }
+}
+
 void Prover::name_kind() {
   bool loads = false, stores = false, fills = true, copies = true;
   for (const Access& access : it_.accesses) {
@@ -440,6 +487,7 @@ std::optional<Proof> Prover::run(std::string& refusal) {
   shape_nodes();
   if (split_conditions() && order_body()) {
     order_rest();
+    find_tables();
     name_kind();
     return std::move(proof_);
   }
@@ -494,6 +542,7 @@ ProvenLoop::ProvenLoop(Iteration iteration, Proof proof)
   program_.length = iteration_.length;
   program_.narrow = list(iteration_.narrow);
   program_.aligned = list(proof_.aligned);
+  program_.tables = list(proof_.tables);
   program_.features = features();
 }
 
@@ -546,7 +595,7 @@ u64 ProvenLoop::scratch() const {
 }
 
 double ProvenLoop::work() const {
-  if (program_.bulk != Bulk::kNone) return 0;
+  if (program_.bulk != Bulk::kNone || program_.native) return 0;
   double all = 0;
   for (const u16 number : proof_.body)
     all += iteration_.nodes[number].op != Op::kZeroExtend || proof_.shapes[number] != Shape::kVarying;

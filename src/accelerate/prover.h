@@ -2,6 +2,7 @@
 // a proof says nothing but what the iteration's expressions say. It shares no code with the prover.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct Proof {
   std::vector<Carried> carried;
   std::vector<u16> no_wrap;
   std::vector<u16> aligned;
+  std::vector<Table> tables;
   std::vector<Test> tests;
   std::vector<u16> data;          // conditions
   std::vector<u16> setup, body, finals;
@@ -32,6 +34,8 @@ std::optional<Proof> prove(const Iteration& iteration, std::string& refusal);
 bool check(const Iteration& iteration, const Proof& proof, std::string& error);
 
 // A proven loop with the storage of its program.
+class NativeLoop;
+
 class ProvenLoop {
  public:
   ProvenLoop(Iteration iteration, Proof proof);
@@ -41,6 +45,11 @@ class ProvenLoop {
   const LoopProgram& program() const { return program_; }
   const Iteration& iteration() const { return iteration_; }
   const Proof& proof() const { return proof_; }
+  // Machine code for it; before others see it.
+  void use(std::shared_ptr<const NativeLoop> native, NativeRound function) {
+    native_ = std::move(native);
+    program_.native = function;
+  }
   u64 scratch() const;
   // What an iteration costs in a round: columns that are computed, loaded, stored or folded.
   double work() const;
@@ -54,6 +63,7 @@ class ProvenLoop {
   std::vector<Access> accesses_;  // only data conditions count as conditions before them
   std::vector<u16> column_of_;
   LoopProgram program_;
+  std::shared_ptr<const NativeLoop> native_;
 };
 
 }  // namespace kvrm::accelerate

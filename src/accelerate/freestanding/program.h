@@ -2,6 +2,7 @@
 #pragma once
 
 #include "accelerate/freestanding/expression.h"
+#include "accelerate/freestanding/native_round.h"
 
 namespace kvrm::accelerate {
 
@@ -67,6 +68,13 @@ struct Test {
   friend bool operator==(const Test&, const Test&) = default;
 };
 
+// A load from `base`, an invariant, plus an index of at most `span`: all it may load can be known before.
+struct Table {
+  u16 access = 0, base = 0, index = 0;
+  u32 span = 0;
+  friend bool operator==(const Table&, const Table&) = default;
+};
+
 template <class T>
 struct List {
   const T* first = nullptr;
@@ -105,6 +113,8 @@ struct LoopProgram {
   u16 length = kNoNode;  // how many each has; none: `words`
   List<u16> narrow;  // inputs whose upper halves must be zero before the first iteration
   List<u16> aligned;  // a & -2^n of an affine a, affine as long as its step is a multiple of 2^n
+  List<Table> tables;
+  NativeRound native = nullptr;  // machine code of this host for the body; not every executor uses it
   u32 features = 0;
 };
 

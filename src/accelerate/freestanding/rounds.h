@@ -37,6 +37,8 @@ class Step : StepValues<Cpu> {
  private:
   static constexpr u64 kFirstRound = 32, kGrowth = 4;
   static constexpr u64 kMostBlock = 64;  // bytes of an iteration
+  static constexpr u32 kMostNative = 64;  // accesses, or carried parts
+  static constexpr u64 kMostIterations = u64{1} << 20;
 
   void set_up();
   void advance(u64 count);
@@ -66,6 +68,9 @@ class Step : StepValues<Cpu> {
   void store(u32 count);
   bool stores_are_apart() const;
   u64 whole_ranges(u64 most);
+  u64 native_ranges(u64 most);
+  bool are_independent(u8* const* at, u64 count) const;
+  u64 tables_within(u8** at, u64 count);
   u64 found_after(u16 condition, u64 most);
   u64 scan_ranges(u64 most);
   void finish();

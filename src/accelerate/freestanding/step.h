@@ -1,6 +1,7 @@
 // A bulk step: rounds, whole ranges of memory, and closed forms.
 #pragma once
 
+#include "accelerate/freestanding/native_ranges.h"
 #include "accelerate/freestanding/rounds.h"
 
 namespace kvrm::accelerate {
@@ -11,6 +12,7 @@ u64 Step<Memory>::ends_in_pages(u64 count) const {
   for (; count != 0; --count) {
     bool crosses = false;
     for (const Access& access : loop_.accesses) {
+      if (!is_affine(access.address)) continue;
       const u64 address = values_[access.address] + steps_[access.address] * (count - 1);
       crosses |= address % memory::kPageSize + access.size > memory::kPageSize;
     }
@@ -135,7 +137,9 @@ u64 Step<Memory>::run(u64 most) {
     u64 size = loop_.data.count != 0 ? kFirstRound : kRound;
     while (left != 0) {
       u64 passed = 0;
-      if (left > kWholeRanges && loop_.bulk != Bulk::kNone)
+      if (left > kWholeRanges && loop_.native)
+        passed = native_ranges(left);
+      else if (left > kWholeRanges && loop_.bulk != Bulk::kNone)
         passed = loop_.bulk == Bulk::kScan ? scan_ranges(left) : whole_ranges(left);
       left -= passed;
       const u64 most_now = passed != 0 ? 1 : size;
