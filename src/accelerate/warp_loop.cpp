@@ -92,6 +92,9 @@ void WarpLoopMaker::count() {
     const Node& node = program_.nodes[number];
     loop_.has_vectors |= node.op == Op::kInput && is_vector_part(node.value);
   }
+  loop_.has_early_steps = program_.setup.count != 0;
+  for (const Carried& carried : program_.carried)
+    loop_.has_early_steps &= carried.carry != Carry::kAffine || operand_count(program_.nodes[carried.term].op) == 0;
   loop_.has_rounds = program_.accesses.count != 0 || program_.body.count != 0 || loop_.reduction_count != 0;
   loop_.votes = program_.data.count != 0;
   for (const Access& access : program_.accesses) loop_.votes |= program_.shapes[access.address] > Shape::kAffine;

@@ -24,15 +24,23 @@ constexpr u32 kSlice = 4093;
 
 }  // namespace
 
+bool GpuLoops::has_same(const std::vector<SharedCode>& codes) const {
+  return std::ranges::equal(codes_, codes, [](const SharedCode& a, const SharedCode& b) {
+    return a.start == b.start && a.first_word == b.first_word && std::ranges::equal(a.words, b.words);
+  });
+}
+
 void GpuLoops::begin(LaneSet& set, std::vector<SharedCode> codes,
                      std::vector<std::shared_ptr<const memory::Image>> images) {
+  if (!has_same(codes)) {
+    known_.clear();
+    launches_ = 0;
+  }
   codes_ = std::move(codes);
   images_ = std::move(images);
-  known_.clear();
   installed_.clear();
-  has_new_ = false;
-  launches_ = 0;
   can_step_ = set.can_step();
+  has_new_ = can_step_ && !known_.empty();
   set.set_eager_loops(eager_);
   if (!eager_) return;
   std::size_t words = 0;

@@ -24,6 +24,7 @@ class GpuLoops {
   // The set holds these programs and has not run them yet.
   void begin(backend::cuda::LaneSet& set, std::vector<translator::SharedCode> codes,
              std::vector<std::shared_ptr<const memory::Image>> images);
+  bool can_step() const { return can_step_; }
   // Proposes loops around sampled words; gives all that are proved.
   std::vector<translator::GpuCodeRange> find(std::span<const u32> samples);
   // Between launches: lanes do bulk steps of what has been proved since the last time.
@@ -42,6 +43,7 @@ class GpuLoops {
     u64 start = 0;  // of the window
     u32 words = 0;
   };
+  bool has_same(const std::vector<translator::SharedCode>& codes) const;
   bool propose(const translator::SharedCode& code, u32 head, u32 branch, u64 samples);
 
   const std::shared_ptr<accelerate::Loops> loops_;

@@ -74,7 +74,7 @@ std::string reason_not_to(const Options& options, const DispatchOptions& dispatc
   return {};
 }
 
-std::string key_of(const Options& options, const DispatchOptions& dispatch, const Gpu& gpu) {
+std::string key_of(const DispatchOptions& dispatch, const Gpu& gpu) {
   const translator::GpuLimits limits;
   std::string key = "translator " + std::string(translator::rows_version());
   const auto add = [&](const char* name, u64 number) { key += std::string(" ") + name + " " + std::to_string(number); };
@@ -86,7 +86,6 @@ std::string key_of(const Options& options, const DispatchOptions& dispatch, cons
                           limits.at_a_time, limits.smallest_share}) {
     add("limit", limit);
   }
-  add("accelerate", options.accelerate);
   add("inline", translator::most_words_to_inline_lookups());
   add("dispatch", static_cast<u64>(dispatch.mode()));
   return key;
@@ -126,7 +125,7 @@ std::unique_ptr<GpuRegions> GpuRegions::create(const Options& options, const Dis
     policy.rounds = GpuRounds::eager();  // and nothing is stored
   } else {
     if (options.code_cache) policy.folder = cache::Folder::of_user();
-    policy.key = key_of(options, dispatch, gpu);
+    policy.key = key_of(dispatch, gpu);
     policy.share = kShareOfTime;
     policy.overlaps = true;
     if (options.jit_threshold) policy.rounds.fewest = *options.jit_threshold;
@@ -138,6 +137,7 @@ std::unique_ptr<GpuRegions> GpuRegions::create(const Options& options, const Dis
 }
 
 void GpuRegions::use_loops(GpuLoops* loops) {
+  loops_ = loops;
   if (!loops) return;
   policy_.find_loops_with(
       [loops](std::span<const translator::SharedCode>, std::span<const u32> samples) { return loops->find(samples); });
@@ -147,6 +147,7 @@ Result<void> GpuRegions::begin(std::unique_ptr<translator::GpuDevice> device, st
                                std::vector<std::shared_ptr<const memory::Image>> images,
                                const std::atomic<bool>* cancel) {
   std::string digest = digest_of(codes);
+  if (loops_ && loops_->can_step()) digest += "steps";  // other regions
   return wrap(policy_.begin(std::move(device), {std::move(codes), std::move(images), std::move(digest)}, cancel));
 }
 

@@ -51,6 +51,7 @@ class GpuRegions {
  private:
   const std::string reason_;
   translator::GpuPolicy policy_;
+  GpuLoops* loops_ = nullptr;
 };
 
 }  // namespace kvrm

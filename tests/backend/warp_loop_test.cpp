@@ -29,6 +29,45 @@ void compare_loops(u64 first, u64 count) {
 
 TEST(WarpLoops, ChangeNothingInGeneratedLoops) { compare_loops(0, 150); }
 
+// A loop that goes on for ever is cancelled between steps, and its state is that of so many instructions.
+TEST(WarpLoops, CancelsAndPausesAreExact) {
+  std::string error;
+  const auto all = accelerate::Loops::create(error);
+  if (!all) GTEST_SKIP() << error;
+  const loops::Words words{loops::ldr_at(0, 5, 0, 0), loops::add(1, 4, 4, 5), loops::subs_imm(1, 11, 11, 1),
+                           loops::b_cond(loops::kNe, -3)};
+  const auto proven = all->prove({loops::kCodeAt, words});
+  ASSERT_TRUE(proven);
+  Machine here = loop_machine(image_of(words));
+  here.cpu.pc = loops::kCodeAt;
+  here.cpu.x[0] = loops::kDataAt;
+  here.cpu.x[11] = u64{1} << 60;
+  Machine there = loop_machine(image_of(words));
+  there.cpu = here.cpu;
+  cuda::StartSet starts;
+  starts.add(there.contents());
+  SimulatedDevice device({});
+  device.load(starts, {{0, {}}});
+  ASSERT_TRUE(device.install_loops(starts.shared_code().front(), {{loops::kCodeAt, &proven->program()}}));
+  interpreter::Interpreter engine(*here.space);
+  const std::atomic<bool> never = false;
+  std::atomic<u32> asked = 0;
+  SimulatedDevice::Run run;
+  run.orders = {kernel::Order::kStart};
+  run.pause = [&] { return ++asked % 8 == 0; };
+  run.cancel = [&] { return asked > 40; };
+  for (int i = 0; i < 2; ++i) {
+    asked = 0;
+    device.run(run);
+    const kernel::JobEnd& end = device.end(0);
+    EXPECT_EQ(end.stop.kind, kernel::StopKind::kCancelled);
+    EXPECT_GT(device.loops().front().iterations, 0u);
+    (void)engine.run(here.cpu, end.retired, never);
+    EXPECT_EQ(text_of(end.registers), text_of(here.cpu));
+    run.orders = {kernel::Order::kContinue};
+  }
+}
+
 // Against every iteration.
 TEST(WarpLoops, OverlapsAreFoundWithoutAsking) {
   using namespace accelerate;

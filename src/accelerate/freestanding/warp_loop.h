@@ -26,6 +26,7 @@ struct WarpLoop {
   u32 state_words = 0;      // what a step needs beside columns
   bool has_vectors = false;  // the setup reads vector registers
   bool has_linear = false;
+  bool has_early_steps = false;  // what affine parts change by are inputs and constants
   bool has_rounds = false;  // otherwise any number of iterations takes the same time
   bool votes = false;       // whether an iteration goes on is known only when it is computed
 };

@@ -87,37 +87,45 @@ class WarpStep : StepValues<Cpu> {
 
 // --- before and after the rounds -----------------------------------------------------------------------------------
 
-// Level by level: what nodes of one depend on is known. Vector registers are the first thread's alone.
+// Level by level: what nodes of one depend on is known. What affine parts change by is known after the first one, or
+// else steps follow values. Vector registers are the first thread's alone.
 template <class Threads>
 void WarpStep<Threads>::set_up() {
   const auto is_others = [&](u16 input) {
     return warp_loop_.has_vectors && loop_.nodes[input].op == Op::kInput && is_vector_part(loop_.nodes[input].value);
   };
-  const auto each_level = [&](u32 level, auto work) {
+  const auto each_of = [&](u32 level, auto work) {
     const u32 from = level == 0 ? 0 : warp_loop_.setup_levels[level - 1];
     for (u32 i = from + me_; i < warp_loop_.setup_levels[level]; i += kWarpThreads) work(loop_.setup[i]);
     threads_.sync();
   };
-  for (u32 level = 0; level < warp_loop_.setup_levels.count; ++level) {
-    if (level == 0 && warp_loop_.has_vectors && me_ == 0) {
-      for (u32 i = 0; i < warp_loop_.setup_levels[0]; ++i) {
-        if (is_others(loop_.setup[i])) set_value(loop_.setup[i]);
-      }
-      for (u32 i = 0; i < loop_.carried.count; ++i) {
-        if (is_others(loop_.carried[i].input)) after_[i] = before_[i] = read_state(loop_.carried[i].input);
-      }
-    }
-    each_level(level, [&](u16 number) {
-      if (level != 0 || !is_others(number)) set_value(number);
-    });
-  }
+  const auto carry = [&] {
+    for (u32 i = me_; i < loop_.carried.count; i += kWarpThreads) set_carried_step(loop_.carried[i]);
+    threads_.sync();
+  };
+  const u32 levels = warp_loop_.setup_levels.count;
   for (u32 i = me_; i < loop_.carried.count; i += kWarpThreads) {
-    set_carried_step(loop_.carried[i]);
     if (!is_others(loop_.carried[i].input)) after_[i] = before_[i] = read_state(loop_.carried[i].input);
   }
-  threads_.sync();
-  for (u32 level = 1; level < warp_loop_.setup_levels.count; ++level)
-    each_level(level, [&](u16 number) { set_step(number); });
+  if (warp_loop_.has_vectors && me_ == 0) {
+    for (u32 i = 0; levels != 0 && i < warp_loop_.setup_levels[0]; ++i) {
+      if (is_others(loop_.setup[i])) set_value(loop_.setup[i]);
+    }
+    for (u32 i = 0; i < loop_.carried.count; ++i) {
+      if (is_others(loop_.carried[i].input)) after_[i] = before_[i] = read_state(loop_.carried[i].input);
+    }
+  }
+  for (u32 level = 0; level < levels; ++level) {
+    each_of(level, [&](u16 number) {
+      if (level == 0 && is_others(number)) return;
+      set_value(number);
+      if (level != 0 && warp_loop_.has_early_steps) set_step(number);
+    });
+    if (level == 0 && warp_loop_.has_early_steps) carry();
+  }
+  if (warp_loop_.has_early_steps) return;
+  carry();
+  for (u32 level = 1; level < levels; ++level) each_of(level, [&](u16 number) { set_step(number); });
 }
 
 template <class Threads>

@@ -93,13 +93,13 @@ KVRM_COLD u32 run_bulk_step(Warp warp, const Launch& launch, Lane& lane, Home ho
   constexpr u32 kFewest = 2;  // iterations that are worth a step
   // After a step without an iteration, the next iterations are done without one: 1, 3, 7 and so on.
   constexpr u32 kMostFailures = 6;
-  const u32 iterations = most / loop.body;
-  if (iterations < kFewest) return 0;
   LoopJudge& judge = launch.judges[u64{seat} * launch.loop_count + static_cast<u32>(&loop - launch.loops)];
   if (judge.skip != 0) {
     --judge.skip;
     return 0;
   }
+  const u32 iterations = most / loop.body;
+  if (iterations < kFewest) return 0;
   const u64 before = warp.cycles();
   auto& order = *reinterpret_cast<WarpOrder*>(home.spare());
   order.loop = loop.loop;
