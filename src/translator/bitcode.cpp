@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "translator/host/exits.h"
+#include "translator/host/kept_calls.h"
 
 // The build writes translator/cold_functions.inc: KVRM_COLD_FUNCTION(name) for each function of the semantics that
 // regions call. KVRM_BITCODE and the like are files, which the assembler copies in.
@@ -20,7 +21,10 @@ KVRM_EMBED(kvrm_stencils, KVRM_STENCILS);
 KVRM_EMBED(kvrm_window_stencils, KVRM_WINDOW_STENCILS);
 
 #define KVRM_ROWS_VERSION(text) static constexpr std::string_view kRowsVersion = text;
-#define KVRM_COLD_FUNCTION(name) extern "C" void name();
+KVRM_DEFINE_KEEP_REGISTERS
+#define KVRM_COLD_FUNCTION(name) \
+  extern "C" void name();        \
+  KVRM_KEPT_CALL(name)
 #include "translator/cold_functions.inc"
 #undef KVRM_COLD_FUNCTION
 #undef KVRM_ROWS_VERSION
@@ -62,7 +66,7 @@ const HostSymbol kHostSymbols[] = {
         KVRM_HOST_SYMBOL(kvrm_region_elsewhere) KVRM_HOST_SYMBOL(kvrm_region_other_fp_mode)
             KVRM_HOST_SYMBOL(kvrm_stencil_pause) KVRM_HOST_SYMBOL(kvrm_read_slow) KVRM_HOST_SYMBOL(kvrm_write_slow)
                 KVRM_HOST_SYMBOL(kvrm_exchange_slow) KVRM_HOST_SYMBOL(kvrm_fence_slow)
-#define KVRM_COLD_FUNCTION(name) KVRM_HOST_SYMBOL(name)
+#define KVRM_COLD_FUNCTION(name) KVRM_HOST_SYMBOL(name) KVRM_KEPT_CALL_SYMBOLS(KVRM_HOST_SYMBOL, name)
 #include "translator/cold_functions.inc"
 #undef KVRM_COLD_FUNCTION
                     {nullptr, nullptr},

@@ -4,6 +4,7 @@
 #include <llvm/IR/DerivedTypes.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -48,10 +49,19 @@ void Slots::assume_default_fp_mode() {
       if (llvm::isa<llvm::LoadInst>(user)) user->replaceAllUsesWith(llvm::ConstantInt::get(user->getType(), 0));
     }
   }
+  using namespace llvm::PatternMatch;
   for (llvm::LoadInst* load : fpsr_loads_) {
     llvm::IRBuilder<> builder(load->getNextNode());
     auto* sticky = llvm::cast<llvm::Instruction>(builder.CreateOr(load, u64{semantics::kInexact}));
-    load->replaceUsesWithIf(sticky, [&](llvm::Use& use) { return use.getUser() != sticky; });
+    for (llvm::User* user : llvm::make_early_inc_range(load->users())) {
+      // Who asks for the bit alone gets it, and who adds flags need not know.
+      if (match(user, m_And(m_Specific(load), m_SpecificInt(semantics::kInexact)))) {
+        user->replaceAllUsesWith(builder.getInt32(semantics::kInexact));
+      } else if (user != sticky && !match(user, m_Or(m_Value(), m_Value()))) {
+        user->replaceUsesOfWith(load, sticky);
+      }
+    }
+    if (sticky->use_empty()) sticky->eraseFromParent();
   }
 }
 

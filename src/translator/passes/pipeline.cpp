@@ -16,9 +16,11 @@
 #include "translator/host_idioms.h"
 #include "translator/passes/conditions.h"
 #include "translator/passes/exit_values.h"
+#include "translator/passes/kept_calls.h"
 #include "translator/passes/l1_lookups.h"
 #include "translator/passes/l1_tlb.h"
 #include "translator/passes/lazy_flags.h"
+#include "translator/passes/numbers.h"
 #include "translator/passes/page_groups.h"
 #include "translator/passes/segments.h"
 #include "translator/passes/window_accesses.h"
@@ -67,6 +69,7 @@ void optimize(llvm::Function& function, llvm::TargetMachine& target, bool privat
   passes.addPass(Pass<drop_unchanged>());
   passes.addPass(llvm::EarlyCSEPass(true));
   passes.addPass(llvm::SimplifyCFGPass());
+  if (!is_gpu) passes.addPass(Pass<add_flags_where_made>());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());
   if (uses_window) passes.addPass(Pass<drop_load_masks>());
@@ -89,10 +92,15 @@ void optimize(llvm::Function& function, llvm::TargetMachine& target, bool privat
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());
   if (private_memory) passes.addPass(Pass<share_lookups>());
+  if (!is_gpu) passes.addPass(Pass<keep_numbers_in_vector_registers>());
   if (uses_window) passes.addPass(Pass<access_in_vector_registers>());
   passes.addPass(llvm::ADCEPass());
   passes.addPass(Pass<compute_addresses_where_used>());
-  if (!is_gpu) passes.addPass(Pass<store_signs_as_bits>());
+  if (!is_gpu) {
+    passes.addPass(Pass<store_signs_as_bits>());
+    passes.addPass(Pass<convert_numbers_where_used>());
+    if (target.getTargetTriple().isX86()) passes.addPass(Pass<keep_registers_at_calls>());
+  }
   passes.run(function, functions);
 }
 

@@ -95,10 +95,14 @@ class Draft {
   void forward_flags();
   void end_row(isa::Flow flow);
   void vectorize();
-  void lower_window_checks();
+  // Returns the slot of the register that is asked for, kNone: none. `unchecked`: that register is known to be in the
+  // window.
+  u32 lower_window_checks(bool unchecked);
+  void go_on_if_in_window(Value* address);
   void select_word_values();
   bool branch(const Request& request);
   bool simplify_writes(Writes writes, Registers& registers);
+  void describe_writes(Registers& registers);
   void cache_registers(const Request& request, Registers& registers);
   llvm::Function* finish(const std::string& name, bool opaque);
 
@@ -145,6 +149,10 @@ class Draft {
   bool is_of_word_or_constant(const Value* value) const {
     return llvm::isa<llvm::ConstantInt>(value) || is_of_word(value, leaves_);
   }
+  Value* is_outside_window(Value* address);
+  u32 slot_of(Value* loaded);
+  bool always_asks(llvm::ArrayRef<llvm::CallInst*> checks);
+  Written written_by(llvm::StoreInst& store, u32 slot, llvm::ArrayRef<llvm::LoadInst*> early_reads);
   bool select_word_value(llvm::PHINode& phi);
   Value* compute_before(Value* value, Instruction* before);
   bool offset_of_word(Value* pointer, Value*& base, Value*& offset, u64& constant);

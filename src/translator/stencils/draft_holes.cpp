@@ -4,35 +4,10 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include "memory/window.h"
 #include "translator/host_idioms.h"
 #include "translator/stencils/draft.h"
 
 namespace kvrm::translator::stencils {
-
-// Whether an address is outside the window: that of its base, if guard space covers the rest.
-void Draft::lower_window_checks() {
-  const llvm::DataLayout& layout = module_.getDataLayout();
-  for (llvm::CallInst* check : calls_of(*function_, "kvrm_outside_window")) {
-    Value* address = check->getArgOperand(0);
-    const auto is_short = [&](Value* value) {
-      return is_of_word(value, leaves_) && llvm::ComputeNumSignBits(value, layout) > 33;
-    };
-    auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(address);
-    if (sum && sum->getOpcode() == Instruction::Add) {
-      if (is_short(sum->getOperand(1))) {
-        address = sum->getOperand(0);
-      } else if (is_short(sum->getOperand(0))) {
-        address = sum->getOperand(1);
-      }
-    }
-    builder_.SetInsertPoint(check);
-    static_assert(memory::Window::kGuardBytes >= u64{1} << 32);
-    Value* outside = builder_.CreateLoad(builder_.getInt64Ty(), at(context(), offsetof(Context, outside_window)));
-    check->replaceAllUsesWith(builder_.CreateICmpNE(builder_.CreateAnd(address, outside), builder_.getInt64(0)));
-    check->eraseFromParent();
-  }
-}
 
 // The same value of the word, computed elsewhere.
 Value* Draft::compute_before(Value* value, Instruction* before) {

@@ -101,6 +101,13 @@ struct Alternative {
   u32 slot, stencil;
 };
 
+// A general register that a stencil writes: its slot, and where its value comes from if that is known: the register of
+// another slot as it was before, plus the value of an expression (kNone: 0). `slot` kNone: some register.
+inline constexpr u32 kNone = ~0u;
+struct Written {
+  u32 slot, source, distance;
+};
+
 // The code of consecutive words is one hot part after another; what is rarely reached is elsewhere. Relocations of the
 // hot part come first, each part's by offset.
 struct Stencil {
@@ -111,6 +118,11 @@ struct Stencil {
   u32 first_access, accesses;
   u32 cached_after;
   u32 first_alternative, alternatives;
+  u32 first_written, written;
+  // The slot of the register that it asks whether that is an address in the window, kNone: no one; and the stencil that
+  // does not ask.
+  u32 checked, unchecked;
+  u32 goes_on;  // whether it leads to the next word by itself
 };
 inline constexpr u32 kNoStencil = ~0u;
 inline constexpr u32 kDataAlignment = 32;
@@ -141,11 +153,11 @@ struct Header {
   u64 magic;
   u32 rows, choices, slots, stencils, relocations, expressions, steps, symbols;
   // Stencils: the plain handler runs the word at pc; the entry after the word at pc runs; the register whose slot has
-  // the offset `operands` is cached.
-  u32 plain, go_on, load_cached;
-  u32 code_bytes, data_bytes, symbol_bytes, accesses, pairs, alternatives, unused;
+  // the offset `operands` is cached; the next word follows if the register of that slot is an address in the window.
+  u32 plain, go_on, load_cached, check;
+  u32 code_bytes, data_bytes, symbol_bytes, accesses, pairs, alternatives, written, unused;
   // Then the arrays in this order: Step, Relocation, Expression, Stencil, Choice, RowStencils, Pair, Access,
-  // Alternative, slots (u32), symbols (u32, offsets of names), names, code, data.
+  // Alternative, Written, slots (u32), symbols (u32, offsets of names), names, code, data.
 };
 inline constexpr u64 kMagic = 0x6c69636e657473;  // "stencil"
 

@@ -45,8 +45,10 @@ class Table {
  private:
   struct Planned {
     std::string name;
-    u32 cached_after;
-    std::vector<Alternative> alternatives;  // numbers of planned stencils until build() replaces them
+    Registers registers;
+    // Numbers of planned stencils until build() replaces them.
+    std::vector<Alternative> alternatives = {};
+    u32 unchecked = kNoStencil;
   };
 
   void plan();
@@ -56,7 +58,7 @@ class Table {
   u32 plan_with_alternatives(const Request& request, Registers& registers);
   bool compile(std::string& error);
   u32 add(const Code& code);
-  void add_alternatives(const Planned& planned, Stencil& stencil, const std::vector<u32>& numbers);
+  void describe(const Planned& planned, Stencil& stencil, const std::vector<u32>& numbers);
 
   llvm::Module& module_;
   llvm::TargetMachine& target_;
@@ -71,6 +73,7 @@ class Table {
   std::vector<Relocation> relocations_;
   std::vector<Access> accesses_;
   std::vector<Alternative> alternatives_;
+  std::vector<Written> written_;
   std::vector<Choice> choices_;  // numbers of planned stencils until build() replaces them
   std::vector<RowStencils> rows_;
   std::vector<Pair> pairs_;
@@ -78,17 +81,26 @@ class Table {
   std::vector<u8> code_, data_;
 };
 
+// And one more that does not ask for what is known.
 u32 Table::plan(Request request, Registers& registers) {
+  Request unchecked = request;
+  unchecked.is_unchecked = true;
   request.name = kPrefix + request.name +
                  (request.form == kFar       ? "_far"
                   : request.form == kForward ? "_forward"
                                              : "") +
                  (request.writes == Writes::kNotZero ? "" : "_other") +
-                 (request.cached ? "_cached_" + std::to_string(*request.cached) : "");
+                 (request.cached ? "_cached_" + std::to_string(*request.cached) : "") +
+                 (request.is_unchecked ? "_unchecked" : "");
   request.opaque = opaque_.contains(request.name);
   if (!specializer_.make(request, registers)) return kNoStencil;
-  planned_.push_back({request.name, registers.cached_after, {}});
-  return static_cast<u32>(planned_.size() - 1);
+  const auto number = static_cast<u32>(planned_.size());
+  planned_.push_back({request.name, registers});
+  if (registers.checked != kNone && !request.is_unchecked) {
+    Registers ignored;
+    planned_[number].unchecked = plan(unchecked, ignored);
+  }
+  return number;
 }
 
 // And one more for each register that it could take from the cache.
@@ -201,14 +213,21 @@ u32 Table::add(const Code& code) {
   stencils_.push_back({hot, static_cast<u32>(code.hot.size()), cold, static_cast<u32>(code.cold.size()), data,
                        static_cast<u32>(code.data.size()), static_cast<u32>(relocations_.size()),
                        static_cast<u32>(code.relocations.size()), static_cast<u32>(accesses_.size()),
-                       static_cast<u32>(code.accesses.size()), kNothingCached, 0, 0});
+                       static_cast<u32>(code.accesses.size()), kNothingCached, 0, 0, 0, 0, kNone, kNoStencil, 0});
   relocations_.insert(relocations_.end(), code.relocations.begin(), code.relocations.end());
   accesses_.insert(accesses_.end(), code.accesses.begin(), code.accesses.end());
   return static_cast<u32>(stencils_.size() - 1);
 }
 
-void Table::add_alternatives(const Planned& planned, Stencil& stencil, const std::vector<u32>& numbers) {
-  stencil.cached_after = planned.cached_after;
+void Table::describe(const Planned& planned, Stencil& stencil, const std::vector<u32>& numbers) {
+  const Registers& registers = planned.registers;
+  stencil.goes_on = registers.goes_on;
+  stencil.checked = registers.checked;
+  stencil.unchecked = planned.unchecked == kNoStencil ? kNoStencil : numbers[planned.unchecked];
+  stencil.first_written = static_cast<u32>(written_.size());
+  stencil.written = static_cast<u32>(registers.effects.size());
+  written_.insert(written_.end(), registers.effects.begin(), registers.effects.end());
+  stencil.cached_after = registers.cached_after;
   stencil.first_alternative = static_cast<u32>(alternatives_.size());
   for (const Alternative& one : planned.alternatives) {
     if (numbers[one.stencil] != kNoStencil) alternatives_.push_back({one.slot, numbers[one.stencil]});
@@ -222,6 +241,7 @@ bool Table::build(std::string& error) {
   specializer_.make_plain(std::string(kPrefix) + "plain");
   specializer_.make_go_on(std::string(kPrefix) + "go_on");
   specializer_.make_load_cached(std::string(kPrefix) + "load_cached");
+  specializer_.make_check(std::string(kPrefix) + "check");
   if (!compile(error)) return false;
   std::vector<u32> numbers;
   std::size_t unusable = 0;
@@ -232,17 +252,19 @@ bool Table::build(std::string& error) {
     numbers.push_back(code.is_usable && !code.is_too_bold ? add(code) : kNoStencil);
   }
   for (std::size_t i = 0; i < planned_.size(); ++i) {
-    if (numbers[i] != kNoStencil) add_alternatives(planned_[i], stencils_[numbers[i]], numbers);
+    if (numbers[i] != kNoStencil) describe(planned_[i], stencils_[numbers[i]], numbers);
   }
   const auto number = [&](u32 planned) { return planned == kNoStencil ? kNoStencil : numbers[planned]; };
   for (Choice& choice : choices_)
     choice = {number(choice.stencil), number(choice.other), choice.first_slot, choice.slots};
-  for (const char* stub : {"plain", "go_on", "load_cached"}) {
-    if (!codes_[std::string(kPrefix) + stub].is_usable) return error = "a stub is not usable", false;
+  for (const char* stub : {"plain", "go_on", "load_cached", "check"}) {
+    const Code& code = codes_[std::string(kPrefix) + stub];
+    if (!code.is_usable || !code.cold.empty()) return error = "a stub is not usable", false;
   }
   header_.plain = add(codes_[std::string(kPrefix) + "plain"]);
   header_.go_on = add(codes_[std::string(kPrefix) + "go_on"]);
   header_.load_cached = add(codes_[std::string(kPrefix) + "load_cached"]);
+  header_.check = add(codes_[std::string(kPrefix) + "check"]);
   if (too_bold_.empty())
     std::printf("stencils: %zu with %zu bytes of code, %zu left out\n", stencils_.size(), code_.size(), unusable);
   return true;
@@ -274,6 +296,7 @@ void Table::write(const char* path) {
   header_.accesses = count(accesses_);
   header_.pairs = count(pairs_);
   header_.alternatives = count(alternatives_);
+  header_.written = count(written_);
   header_.code_bytes = count(code_);
   header_.data_bytes = count(data_);
   header_.symbol_bytes = count(text);
@@ -288,6 +311,7 @@ void Table::write(const char* path) {
   put(file, pairs_);
   put(file, accesses_);
   put(file, alternatives_);
+  put(file, written_);
   put(file, slots_);
   put(file, names);
   put(file, text);

@@ -53,7 +53,7 @@ llvm::Function* Specializer::make(const Request& request, Registers& registers) 
   draft.end_row(request.flow);
   Passes(target_).run(draft.function());
   draft.select_word_values();
-  draft.lower_window_checks();
+  registers.checked = draft.lower_window_checks(request.is_unchecked);
   drop_load_masks(draft.function());
   if (request.second) {
     if (draft.may_bail()) return nullptr;
@@ -65,6 +65,7 @@ llvm::Function* Specializer::make(const Request& request, Registers& registers) 
   Passes(target_).run(draft.function());
   draft.vectorize();
   if (!draft.simplify_writes(request.writes, registers)) return nullptr;
+  draft.describe_writes(registers);
   draft.cache_registers(request, registers);
   return draft.finish(request.name, request.opaque);
 }
@@ -89,14 +90,27 @@ llvm::Function* Specializer::make_go_on(const std::string& name) {
   return draft.finish(name, false);
 }
 
-llvm::Function* Specializer::make_load_cached(const std::string& name) {
-  Draft draft(module_, target_, expressions_);
+// The register whose slot has the offset `operands`.
+Value* Specializer::register_of_operands(Draft& draft) {
   llvm::IRBuilder<>& builder = draft.builder();
   constexpr u64 kOffsets = 511;
   static_assert(sizeof(Cpu::x) <= kOffsets);
   Value* offset = builder.CreateAnd(draft.operands(), kOffsets);
   Value* slot = builder.CreateGEP(builder.getInt8Ty(), draft.cpu(), offset);
-  draft.go_to(kNextName, draft.entry(), draft.budget(), builder.CreateLoad(builder.getInt64Ty(), slot));
+  return builder.CreateLoad(builder.getInt64Ty(), slot);
+}
+
+llvm::Function* Specializer::make_load_cached(const std::string& name) {
+  Draft draft(module_, target_, expressions_);
+  draft.go_to(kNextName, draft.entry(), draft.budget(), register_of_operands(draft));
+  Registers ignored;
+  if (!draft.simplify_writes(Writes::kAny, ignored)) return nullptr;
+  return draft.finish(name, false);
+}
+
+llvm::Function* Specializer::make_check(const std::string& name) {
+  Draft draft(module_, target_, expressions_);
+  draft.go_on_if_in_window(register_of_operands(draft));
   Registers ignored;
   if (!draft.simplify_writes(Writes::kAny, ignored)) return nullptr;
   return draft.finish(name, false);

@@ -40,6 +40,7 @@ struct Request {
   bool opaque = false;  // holes that may be negative are loaded by instructions of their own
   // The expression of the slot of the register that is cached and read; none: the cache is not read.
   std::optional<u32> cached = {};
+  bool is_unchecked = false;  // the base of its access is known to be in the window
 };
 
 // What is known of a stencil beside its code.
@@ -47,6 +48,9 @@ struct Registers {
   std::vector<u32> written;  // the expressions of the slots that it writes
   std::vector<u32> read;  // of those that it could take from the cache
   u32 cached_after = kNothingCached;
+  std::vector<Written> effects;
+  u32 checked = kNone;
+  bool goes_on = false;
 };
 
 class Specializer {
@@ -59,10 +63,13 @@ class Specializer {
   llvm::Function* make_plain(const std::string& name);
   llvm::Function* make_go_on(const std::string& name);
   llvm::Function* make_load_cached(const std::string& name);
+  llvm::Function* make_check(const std::string& name);
 
   const Expressions& expressions() const { return expressions_; }
 
  private:
+  static llvm::Value* register_of_operands(class Draft& draft);
+
   llvm::Module& module_;
   llvm::TargetMachine& target_;
   Expressions expressions_;

@@ -10,6 +10,7 @@
 #include "translator/bitcode.h"
 #include "translator/host/exits.h"
 #include "translator/stencils/evaluate.h"
+#include "translator/stencils/known_bases.h"
 #include "translator/stencils/variant.h"
 
 namespace kvrm::translator::stencils {
@@ -36,6 +37,7 @@ class Table {
     pairs_ = take<Pair>(header_.pairs);
     accesses_ = take<Access>(header_.accesses);
     alternatives_ = take<Alternative>(header_.alternatives);
+    written_ = take<Written>(header_.written);
     slots_ = take<u32>(header_.slots);
     const auto names = take<u32>(header_.symbols);
     const auto text = take<char>(header_.symbol_bytes);
@@ -58,6 +60,17 @@ class Table {
   const Stencil& plain() const { return stencils_[header_.plain]; }
   const Stencil& go_on() const { return stencils_[header_.go_on]; }
   const Stencil& load_cached() const { return stencils_[header_.load_cached]; }
+  const Stencil& check() const { return stencils_[header_.check]; }
+  // The slot of the register that a stencil asks for, kNoSlot if none; the stencil that does not ask, null if none.
+  u64 checked(const Stencil& stencil, const WordValues& word) const {
+    return stencil.checked == kNone ? kNoSlot : value(stencil.checked, word);
+  }
+  const Stencil* unchecked(const Stencil& stencil) const {
+    return stencil.unchecked == kNoStencil ? nullptr : &stencils_[stencil.unchecked];
+  }
+  std::span<const Written> written(const Stencil& stencil) const {
+    return written_.subspan(stencil.first_written, stencil.written);
+  }
   // The stencil that does the same with the register of a slot from the cache; null: there is none.
   const Stencil* with_cached(const Stencil& stencil, u64 slot, const WordValues& word) const;
   // The slot of the register that is cached after a stencil, kNoSlot if none, if that of `before` was cached before it.
@@ -99,6 +112,7 @@ class Table {
   std::span<const Pair> pairs_;
   std::span<const Access> accesses_;
   std::span<const Alternative> alternatives_;
+  std::span<const Written> written_;
   std::span<const u32> slots_;
   std::span<const u8> code_, data_;
   std::vector<u64> symbols_;
@@ -162,7 +176,11 @@ class Assembler {
     bool is_target = false;  // of a branch in this page
     bool takes_cached = false;
     u64 cached = kNoSlot;  // the slot of the register that is cached before it
-    u32 loader = kNoCode;  // where it is loaded first, if need be
+    bool loads_cached = false;  // it is needed
+    const Stencil* facts = nullptr;  // the stencil with its check, which says the same of registers
+    u64 relies_on = 0;  // registers that this word takes for addresses in the window; see KnownBases::bit
+    u64 checks = 0;  // those that it or later words take for such
+    u32 loader = kNoCode;  // where they are checked, and the cached one loaded first, if need be
     u32 hot = 0, cold = 0, data = 0;
     u32 bail = kNoCode;
     u32 first_value = 0;  // of its holes
@@ -173,9 +191,12 @@ class Assembler {
   bool is_second(u32 index) const { return index != 0 && pieces_[index - 1].is_pair; }
   u32 next_index(u32 index) const { return index + (pieces_[index].is_pair ? 2 : 1); }
   u32 next_of(u32 index) const;
-  void choose_cached();
+  void choose_registers();
+  void skip_check(Piece& piece, KnownBases& known) const;
+  u64 needed_before(const Piece& piece, u64 after) const;
   void find_loaders();
-  void fill_loader(const Piece& piece);
+  u32 append_loader(const Stencil& stencil, u64 slot, Piece& piece, u32 at);
+  void fill_loader(Piece& piece);
   // Where a word begins if nothing is cached.
   static u32 entry_of(const Piece& piece) { return piece.loader == kNoCode ? piece.hot : piece.loader; }
   void evaluate(Piece& piece);
@@ -226,35 +247,88 @@ void Assembler::choose(const std::array<u32, interpreter::kWordsPerPage>& words)
   // The last word may go on to the next page.
   pieces_.push_back({&table_.go_on(), pieces_.back().word});
   for (const u32 target : targets) pieces_[target].is_target = true;
-  choose_cached();
+  choose_registers();
   find_loaders();
   for (Piece& piece : pieces_) evaluate(piece);
 }
 
 // Registers come from the cache where the code before a word leaves them there. A word that branches lead to finds
 // nothing in it: they would have to load it.
-void Assembler::choose_cached() {
+// Nor does such a word know what is in the window.
+void Assembler::choose_registers() {
   u64 cached = kNoSlot;
+  KnownBases known;
   for (u32 i = 0; i < pieces_.size(); i = next_index(i)) {
     Piece& piece = pieces_[i];
-    if (piece.is_target) cached = kNoSlot;
+    if (piece.is_target) {
+      cached = kNoSlot;
+      known.clear();
+    }
     piece.cached = cached;
     const Stencil* const taking = cached == kNoSlot ? nullptr : table_.with_cached(*piece.stencil, cached, piece.word);
     piece.takes_cached = taking != nullptr;
     if (taking) piece.stencil = taking;
     cached = table_.cached_after(*piece.stencil, cached, piece.word);
+    skip_check(piece, known);
   }
 }
 
-// Which words need the cached register, or lead to one that does.
+// Takes the stencil without a check where the register is known, and says what is known after it.
+void Assembler::skip_check(Piece& piece, KnownBases& known) const {
+  piece.facts = piece.stencil;
+  const u64 checked = table_.checked(*piece.facts, piece.word);
+  const Stencil* const unchecked = table_.unchecked(*piece.facts);
+  if (checked != kNoSlot && unchecked && known.has(checked)) {
+    piece.stencil = unchecked;
+    piece.relies_on = KnownBases::bit(checked);
+  } else if (checked != kNoSlot) {
+    known.add(checked);
+  }
+  if (!piece.facts->goes_on) return known.clear();
+  const std::span<const Written> written = table_.written(*piece.facts);
+  if (written.empty()) return;
+  const KnownBases before = known;
+  for (const Written& one : written) {
+    if (one.slot == kNone) return known.clear();
+    known.forget(table_.value(one.slot, piece.word));
+  }
+  for (const Written& one : written) {
+    if (one.source == kNone) continue;
+    const u64 slot = table_.value(one.slot, piece.word);
+    const auto is_same = [&](const Written& other) { return table_.value(other.slot, piece.word) == slot; };
+    if (std::ranges::count_if(written, is_same) > 1) continue;
+    const u64 distance = one.distance == kNone ? 0 : table_.value(one.distance, piece.word);
+    known.derive(slot, table_.value(one.source, piece.word), static_cast<i64>(distance), before);
+  }
+}
+
+// Which registers must be addresses in the window before a word, if those must be so after it.
+u64 Assembler::needed_before(const Piece& piece, u64 after) const {
+  u64 needed = piece.relies_on;
+  if (after == 0) return needed;
+  const u64 checked = piece.relies_on != 0 ? kNoSlot : table_.checked(*piece.facts, piece.word);
+  for (const Written& one : table_.written(*piece.facts)) {
+    const u64 slot = KnownBases::bit(table_.value(one.slot, piece.word));
+    if ((after & slot) == 0) continue;
+    after &= ~slot;
+    needed |= KnownBases::bit(table_.value(one.source, piece.word));
+  }
+  needed |= after;
+  return checked == kNoSlot ? needed : needed & ~KnownBases::bit(checked);
+}
+
+// Which words need the cached register, or lead to one that does; and which registers must be checked before.
 void Assembler::find_loaders() {
   bool is_needed = false;
+  u64 checks = 0;
   for (auto i = static_cast<u32>(pieces_.size()); i-- != 0;) {
     if (is_second(i)) continue;
     Piece& piece = pieces_[i];
     is_needed = piece.takes_cached || (is_needed && piece.stencil->cached_after == kCacheStays);
     if (piece.cached == kNoSlot) is_needed = false;
-    if (is_needed) piece.loader = 0;  // place() says where
+    piece.loads_cached = is_needed;
+    piece.checks = checks = needed_before(piece, checks);
+    if (is_needed || checks != 0) piece.loader = 0;  // place() says where
   }
 }
 
@@ -327,10 +401,12 @@ void Assembler::place() {
   }
   code_.words_end = at;
   const Stencil& load = table_.load_cached();
+  const Stencil& check = table_.check();
   for (Piece& piece : pieces_) {
     if (piece.loader == kNoCode) continue;
     piece.loader = at;
-    at += load.hot_size + kJumpBytes;
+    at += (piece.loads_cached ? load.hot_size : 0) + static_cast<u32>(std::popcount(piece.checks)) * check.hot_size;
+    at += kJumpBytes;
   }
   for (Piece& piece : pieces_) {
     piece.cold = at;
@@ -425,16 +501,27 @@ u32 Assembler::next_of(u32 index) const {
   return is_second(index) ? entry_of(pieces_[next]) : pieces_[next].hot;
 }
 
-// Loads the register that a word finds in the cache otherwise.
-void Assembler::fill_loader(const Piece& piece) {
-  Piece load{&table_.load_cached(), {piece.cached, piece.word.pc}};
+// Where the code after it goes.
+u32 Assembler::append_loader(const Stencil& stencil, u64 slot, Piece& piece, u32 at) {
+  Piece load{&stencil, {slot, piece.word.pc}};
   evaluate(load);
-  const u32 size = load.stencil->hot_size - load.saved[0];
-  load.hot = piece.loader;
-  copy_part(load, false, load.hot, load.stencil->hot, load.stencil->hot_size);
-  relocate_all(load, 0);
+  load.hot = at;
+  load.bail = piece.bail;
+  const u32 next = at + stencil.hot_size - load.saved[0];
+  copy_part(load, false, load.hot, stencil.hot, stencil.hot_size);
+  relocate_all(load, next);
   values_.resize(load.first_value);
-  jump(load.hot + size, piece.hot);
+  return next;
+}
+
+// What a word finds done otherwise: registers are checked, and one is in the cache.
+void Assembler::fill_loader(Piece& piece) {
+  u32 at = piece.loader;
+  if (piece.checks != 0) stub_of(piece);
+  for (u64 rest = piece.checks; rest != 0; rest &= rest - 1)
+    at = append_loader(table_.check(), static_cast<u64>(std::countr_zero(rest)) * sizeof(u64), piece, at);
+  if (piece.loads_cached) at = append_loader(table_.load_cached(), piece.cached, piece, at);
+  jump(at, piece.hot);
 }
 
 void Assembler::fill(Piece& piece, u32 next) {
