@@ -29,6 +29,7 @@ ARROWS = {
     "backend/cuda": {"base", "cache", "backend/kernel", "dispatch", "interpreter", "isa", "memory", "neural", "semantics", "translator"},
     "linux": {"base", "memory"},
     "neural": {"base"},
+    "prefetch": {"base", "neural"},
     "symbols": {"base", "isa", "linux"},
     "accelerate": {"base", "interpreter", "isa", "memory", "translator"},
 }
