@@ -228,19 +228,22 @@ int evaluate(const EvaluateArguments& arguments) {
 void add_evaluate(CommandSpec models, Command& chosen) {
   auto arguments = std::make_shared<EvaluateArguments>();
   const CommandSpec command = models.add_command("evaluate", "Measure a model beside simpler ones, on unseen programs");
-  command.option("MODEL", arguments->model, "What to evaluate: patterns (names of routines), oracle (prefetching)").required();
-  command.option("--corpus", arguments->corpus, 
-                 "The folder that training/symbols_corpus.py or training/oracle_corpus.py made (default: build/symbols, "
-                 "build/oracle)");
-  command.flag("--calibration", arguments->calibration, 
-               "patterns: the libraries that the confidence is calibrated on");
+  command.option("MODEL", arguments->model, "What to evaluate: patterns (names of routines), oracle (prefetching)")
+      .required();
+  command.option(
+      "--corpus", arguments->corpus,
+      "The folder that training/symbols_corpus.py or training/oracle_corpus.py made (default: build/symbols, "
+      "build/oracle)");
+  command.flag("--calibration", arguments->calibration, "patterns: the libraries that the confidence is calibrated on");
   command.option("--threshold", arguments->threshold, "patterns: the least confidence of a name, 0 to 1")
       .show_default(formatted("{}", kNameConfidence));
-  command.option("--shortest", arguments->shortest, "patterns: do not count routines of fewer instructions").show_default();
-  command.option("--cases", arguments->cases, 
+  command.option("--shortest", arguments->shortest, "patterns: do not count routines of fewer instructions")
+      .show_default();
+  command.option("--cases", arguments->cases,
                  "patterns: write every routine and its guess to a file, as lines of JSON");
-  command.option("--weights", arguments->oracle.weights,
-                 "oracle: weights of the network, a .npy file, or none (default: those that come with kvrm)");
+  command.repeated("--weights", arguments->oracle.weights,
+                   "oracle: weights of the network, a .npy file, or none; may be repeated (default: those that come "
+                   "with kvrm)");
   command.option("--level", arguments->oracle.level,
                  "oracle: log2 of the distance of policies that have a fixed one (default: their own)");
   command.option("--only", arguments->oracle.only, "oracle: one program of the corpus");
@@ -249,12 +252,14 @@ void add_evaluate(CommandSpec models, Command& chosen) {
                  "oracle: write what the network learns from into a folder, and evaluate nothing");
   command.flag("--json", arguments->json, "As one JSON object");
   command.footer(
-      "patterns: an index of one release is asked about the next one. top-1: the first guess is right. Baselines: nearest by\n"
+      "patterns: an index of one release is asked about the next one. top-1: the first guess is right. Baselines: "
+      "nearest by\n"
       "3-grams of opcodes, the first 16 words, exact code. same: routines whose code is the same in both; others: the\n"
       "top-1 of those whose code is not; unlike: of those whose sequence of opcodes no known routine has. absent:\n"
       "routines whose names the index does not have.\n"
       "oracle: a model, not a measurement. Covered misses and right prefetches of a cache of 32 KB, then of 50 MB and\n"
-      "those that arrived in time; how many times as fast, without and with waiting for the network; the share of time\n"
+      "those that arrived in time; how many times as fast, without and with waiting for the network; the share of "
+      "time\n"
       "that prefetching takes; how often the network was asked.");
   command.on_parsed([arguments, &chosen] { chosen = [arguments] { return evaluate(*arguments); }; });
 }

@@ -35,7 +35,8 @@ Result<std::vector<Planned>> read_plan(const OracleArguments& arguments) try {
   auto text = read_file(plan);
   if (!text) return Error{text.error().message + "; training/oracle_corpus.py makes a corpus"};
   std::vector<Planned> programs;
-  for (const Json& one : Json::parse(text->begin(), text->end()).at(arguments.training ? "training" : "evaluated")) {
+  const Json all = Json::parse(text->begin(), text->end());
+  for (const Json& one : all.at(arguments.training ? "training" : "evaluated")) {
     Planned planned{one.at("name"), one.value("large", false), {}, {}};
     if (!arguments.only.empty() && arguments.only != planned.name) continue;
     planned.program.path = (folder / std::string(one.at("guest"))).string();
@@ -78,8 +79,8 @@ void print_report(const Planned& planned, const PrefetchReport& report) {
 }
 
 Json report_json(const Planned& planned, const PrefetchReport& report) {
-  Json json = {{"program", planned.name},         {"large", planned.large}, {"instructions", report.instructions},
-               {"loads", report.loads},           {"stores", report.stores}, {"misses", report.misses},
+  Json json = {{"program", planned.name}, {"large", planned.large},  {"instructions", report.instructions},
+               {"loads", report.loads},   {"stores", report.stores}, {"misses", report.misses},
                {"schemes", Json::array()}};
   for (const PrefetchScore& score : report.scores) {
     json["schemes"].push_back({{"scheme", score.scheme},
@@ -139,30 +140,35 @@ Result<void> write_windows(const std::string& folder, const std::vector<Planned>
   return {};
 }
 
-Result<WeightsPointer> network_of(const OracleArguments& arguments) {
-  if (arguments.weights == "none") return WeightsPointer{};
-  if (!arguments.weights.empty()) return load_weights(arguments.weights);
-  for (const std::string& model : built_in_models()) {
-    if (model == "memory-oracle") return built_in_weights(model);
+Result<std::vector<WeightsPointer>> networks_of(const OracleArguments& arguments) {
+  std::vector<WeightsPointer> networks;
+  for (const std::string& file : arguments.weights) {
+    if (file == "none") return std::vector<WeightsPointer>{};
+    auto weights = load_weights(file);
+    if (!weights) return weights.error();
+    networks.push_back(std::move(*weights));
   }
-  return WeightsPointer{};
+  if (!networks.empty()) return networks;
+  auto own = built_in_weights("memory-oracle");
+  if (!own) return own.error();
+  return std::vector<WeightsPointer>{*own};
 }
 
 int evaluate_all(const OracleArguments& arguments, const std::vector<Planned>& programs, int level,
-                 const Weights* network) {
+                 const std::vector<WeightsPointer>& networks) {
   Json json = {{"model", "oracle"}, {"measured", false}, {"programs", Json::array()}};
   std::vector<std::pair<bool, PrefetchReport>> reports;
   if (!arguments.json) {
     print("Prefetching by a model of caches, not measured. In percent but for gains and counts\n\n");
     print("  {:<13}{:>14}  {:>14}{:>7}  {:>8}{:>8}  {:>8}{:>7}\n", "", "32 KB", "50 MB", "in", "gain", "and", "over-",
           "asked");
-    print("  {:<13}{:>7}{:>7}  {:>7}{:>7}{:>7}  {:>8}{:>8}  {:>8}\n", "", "cover", "right", "cover", "right", "time", "",
-          "asking", "head");
+    print("  {:<13}{:>7}{:>7}  {:>7}{:>7}{:>7}  {:>8}{:>8}  {:>8}\n", "", "cover", "right", "cover", "right", "time",
+          "", "asking", "head");
   }
   for (const Planned& planned : programs) {
     PrefetchLimits limits = planned.limits;
     limits.level = level;
-    auto report = evaluate_prefetch(planned.program, limits, network);
+    auto report = evaluate_prefetch(planned.program, limits, networks);
     if (!report) return host_error(report.error().message);
     if (arguments.json) {
       json["programs"].push_back(report_json(planned, report.value()));
@@ -196,9 +202,9 @@ int evaluate_oracle(const OracleArguments& arguments) {
     if (!given || *given > 7) return host_error("models evaluate: --level takes 0 to 7, not '" + arguments.level + "'");
     level = static_cast<int>(*given);
   }
-  const auto network = network_of(arguments);
-  if (!network) return host_error(network.error().message);
-  return evaluate_all(arguments, programs.value(), level, network.value().get());
+  const auto networks = networks_of(arguments);
+  if (!networks) return host_error(networks.error().message);
+  return evaluate_all(arguments, programs.value(), level, networks.value());
 }
 
 }  // namespace kvrm::cli

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace kvrm::cli {
 
 struct OracleArguments {
-  std::string corpus, weights, windows, only;
+  std::string corpus, windows, only;
+  std::vector<std::string> weights;
   std::string level;
   bool training = false;
   bool json = false;

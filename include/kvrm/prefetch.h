@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,10 +40,15 @@ struct PrefetchLimits {
   int level = -1;  // log2 of the distance of the policies that have a fixed one; -1: each has its own
 };
 
-// Runs the program on the interpreter and shows its accesses to all schemes. `network`: of the memory oracle; null:
-// without it.
+// Runs the program on the interpreter and shows its accesses to all schemes, each of the given networks among them:
+// weights of the memory oracle.
 KVRM_API Result<PrefetchReport> evaluate_prefetch(const Program& program, const PrefetchLimits& limits,
-                                                  const Weights* network);
+                                                  std::span<const WeightsPointer> networks);
+
+// What the network chooses for the loads of a program that miss often, in ascending order of pc: from the same run as
+// evaluate_prefetch()'s, the first choice for each load. `network`: of the memory oracle.
+KVRM_API Result<std::vector<PrefetchChoice>> choose_prefetches(const Program& program, const PrefetchLimits& limits,
+                                                               const Weights& network);
 
 // What the network learns from: records of a fixed number of floats (src/prefetch/recorder.h).
 KVRM_API Result<std::vector<float>> record_misses(const Program& program, const PrefetchLimits& limits);

@@ -10,6 +10,7 @@
 #include "machine/cpu_lane.h"
 #include "machine/jobs.h"
 #include "neural/network.h"
+#include "prefetch/chooser.h"
 #include "prefetch/recorder.h"
 #include "prefetch/simulation.h"
 
@@ -124,34 +125,51 @@ Result<void> trace(TracedProgram& program, const PrefetchLimits& limits, Sink& s
 }
 
 PrefetchScore score_of(const prefetch::Score& from) {
-  return {from.name,    from.issued, from.covered,  from.fetched,    from.far_covered,     from.in_time,
+  return {from.name,       from.issued, from.covered,  from.fetched,    from.far_covered,     from.in_time,
           from.far_misses, from.cycles, from.overhead, from.inferences, from.inference_cycles};
 }
 
 }  // namespace
 
 Result<PrefetchReport> evaluate_prefetch(const Program& program, const PrefetchLimits& limits,
-                                         const Weights* network) {
-  auto traced = TracedProgram::start(program);
-  if (!traced) return traced.error();
+                                         std::span<const WeightsPointer> networks) {
   prefetch::Simulation::Settings settings;
   settings.warm_up = limits.warm_up;
   if (limits.level >= 0) {
     settings.next_line_level = settings.stride_level = settings.temporal_level = settings.indirect_level =
         static_cast<u32>(limits.level);
   }
-  std::shared_ptr<const neural::OracleNetwork> oracle;
-  if (network) {
-    oracle = neural::make_oracle_network(*network);
-    if (!oracle) return Error{network->source + ": these are not weights of the memory oracle"};
-    settings.network = oracle.get();
+  for (const WeightsPointer& weights : networks) {
+    auto network = neural::make_oracle_network(*weights);
+    if (!network) return Error{weights->source + ": these are not weights of the memory oracle"};
+    settings.networks.push_back(std::move(network));
   }
+  auto traced = TracedProgram::start(program);
+  if (!traced) return traced.error();
   prefetch::Simulation simulation(settings, (*traced)->peek());
   if (auto done = trace(**traced, limits, simulation); !done) return Error{program.path + ": " + done.error().message};
   const prefetch::Totals totals = simulation.totals();
   PrefetchReport report{totals.instructions, totals.loads, totals.stores, totals.misses, {}};
   for (const prefetch::Score& score : totals.scores) report.scores.push_back(score_of(score));
   return report;
+}
+
+Result<std::vector<PrefetchChoice>> choose_prefetches(const Program& program, const PrefetchLimits& limits,
+                                                      const Weights& network) {
+  const auto oracle = neural::make_oracle_network(network);
+  if (!oracle) return Error{network.source + ": these are not weights of the memory oracle"};
+  auto traced = TracedProgram::start(program);
+  if (!traced) return traced.error();
+  prefetch::Chooser chooser(*oracle);
+  PrefetchLimits from_the_beginning = limits;
+  from_the_beginning.warm_up = 0;
+  if (auto done = trace(**traced, from_the_beginning, chooser); !done)
+    return Error{program.path + ": " + done.error().message};
+  std::vector<PrefetchChoice> choices;
+  for (const auto& [pc, choice] : chooser.choices()) {
+    choices.push_back({pc, prefetch::name_of(choice.policy), prefetch::distance_of(choice.level)});
+  }
+  return choices;
 }
 
 Result<std::vector<float>> record_misses(const Program& program, const PrefetchLimits& limits) {

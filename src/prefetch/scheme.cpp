@@ -143,10 +143,10 @@ void CountersScheme::any(const Seen& seen) {
 void NetworkScheme::missed(const Seen& seen) {
   Site& site = sites_[seen.load.pc];
   site.window.add(seen.load, seen.instructions, seen.misses, hints_of(seen));
-  if (site.window.count() == kFirst || site.window.count() % kAgain == 0) {
+  if (site.window.count() == kFirstQuestion || site.window.count() % kNextQuestion == 0) {
     float window[kWindow][kWindowFeatures];
     site.window.copy(window);
-    site.choice = choice_of(neural::ask_oracle(network_, window));
+    site.choice = choice_of(neural::ask_oracle(*network_, window));
     any_indirect_ |= site.choice.policy == Policy::kIndirect;
     infer(kCosts.inference);
   }
@@ -168,20 +168,6 @@ void NetworkScheme::any(const Seen& seen) {
         charge(kCosts.peek);
         issue(address);
       });
-}
-
-Choice choice_of(const neural::OracleAnswer& answer) {
-  u32 family = 0, level = 0;
-  for (u32 i = 1; i < kPolicies; ++i) {
-    if (answer.pattern[i] > answer.pattern[family]) family = i;
-  }
-  for (u32 i = 1; i < kLevels; ++i) {
-    if (answer.gains[i] > answer.gains[level]) level = i;
-  }
-  // Both have to say that it pays: the gain expected at this distance, and how often it would be right.
-  if (answer.gains[level] < neural::kOracleLeastGain || answer.confidence[level] < neural::kOracleLeastConfidence)
-    return {};
-  return {static_cast<Policy>(family), level};
 }
 
 }  // namespace kvrm::prefetch

@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "prefetch/chooser.h"
 #include "prefetch/freestanding/counters.h"
 #include "prefetch/freestanding/next_line.h"
 #include "prefetch/freestanding/site_window.h"
@@ -101,30 +102,28 @@ class CountersScheme final : public Scheme {
   // In misses: how long it learns at first, and how long in each period. Periods in which nothing was worth doing are
   // followed by a longer one.
   static constexpr u64 kFirst = 8192, kBurst = 1024, kPeriod = 16384, kLongPeriod = 65536;
-  std::unique_ptr<Counters<10, 14>> counters_ = std::make_unique<Counters<10, 14>>(Costs{}.far);
+  using Table = Counters<10, 14, Costs{}.far>;
+  std::unique_ptr<Table> counters_ = std::make_unique<Table>();
   u64 misses_ = 0, period_ = kPeriod, issued_before_ = 0;
 };
 
 // The network chooses for each load once, and again when it has missed many times.
 class NetworkScheme final : public Scheme {
  public:
-  explicit NetworkScheme(const neural::OracleNetwork& network) : Scheme("network"), network_(network) {}
+  NetworkScheme(std::string name, std::shared_ptr<const neural::OracleNetwork> network)
+      : Scheme(std::move(name)), network_(std::move(network)) {}
 
  private:
   void missed(const Seen& seen) override;
   void any(const Seen& seen) override;
 
-  static constexpr u64 kFirst = 64, kAgain = 65536;  // misses of the load
   struct Site {
     SiteWindow window;
     Choice choice;
   };
-  const neural::OracleNetwork& network_;
+  const std::shared_ptr<const neural::OracleNetwork> network_;
   std::unordered_map<u64, Site> sites_;
   bool any_indirect_ = false;
 };
-
-// What the network's answer means.
-Choice choice_of(const neural::OracleAnswer& answer);
 
 }  // namespace kvrm::prefetch

@@ -31,7 +31,10 @@ Simulation::Simulation(const Settings& settings, Peek peek)
   fixed("temporal", {Policy::kTemporal, settings.temporal_level});
   fixed("indirect", {Policy::kIndirect, settings.indirect_level});
   schemes_.push_back(std::make_unique<CountersScheme>());
-  if (settings.network) schemes_.push_back(std::make_unique<NetworkScheme>(*settings.network));
+  for (std::size_t i = 0; i < settings.networks.size(); ++i) {
+    const std::string name = i == 0 ? "network" : "network " + std::to_string(i + 1);
+    schemes_.push_back(std::make_unique<NetworkScheme>(name, settings.networks[i]));
+  }
   schemes_.push_back(std::make_unique<PerfectScheme>());
 }
 

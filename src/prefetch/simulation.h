@@ -76,7 +76,7 @@ class Simulation {
  public:
   struct Settings {
     u64 warm_up = 0;  // accesses that are not counted
-    const neural::OracleNetwork* network = nullptr;  // null: without that scheme
+    std::vector<std::shared_ptr<const neural::OracleNetwork>> networks = {};
     u32 next_line_level = 2, stride_level = 2, temporal_level = 2, indirect_level = 3;
     u32 history_bits = 22;
   };

@@ -136,10 +136,10 @@ TEST_F(IndirectPolicy, DropsALinkThatIsWrong) {
   EXPECT_FALSE(policy_->depends(0x108));
 }
 
-using SmallCounters = Counters<6, 10>;
+using QuickCounters = Counters<6, 10, 10>;
 
 TEST(CountersPolicy, ChoosesWhatIsRight) {
-  const auto counters = std::make_unique<SmallCounters>(10);
+  const auto counters = std::make_unique<QuickCounters>();
   EXPECT_EQ(counters->choice(0x40).policy, Policy::kNone);
   u64 random = 5;
   for (u32 i = 0; i < 200; ++i) {
@@ -154,7 +154,7 @@ TEST(CountersPolicy, ChoosesWhatIsRight) {
 }
 
 TEST(CountersPolicy, GoesFurtherAheadWhenLate) {
-  const auto counters = std::make_unique<SmallCounters>(100);
+  const auto counters = std::make_unique<Counters<6, 10, 100>>();
   for (u32 i = 0; i < 400; ++i) {
     const u64 line = 1000 + u64{i};
     counters->need(line, i * 10);
@@ -164,7 +164,7 @@ TEST(CountersPolicy, GoesFurtherAheadWhenLate) {
 }
 
 TEST(CountersPolicy, GivesUpWhatIsNoLongerRight) {
-  const auto counters = std::make_unique<SmallCounters>(10);
+  const auto counters = std::make_unique<QuickCounters>();
   for (u32 i = 0; i < 100; ++i) {
     counters->need(1000 + i, i * 20);
     counters->expect(0x40, Policy::kNextLine, 1000 + i + 2, i * 20);

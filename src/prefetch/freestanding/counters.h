@@ -1,24 +1,20 @@
 // Counters for each static load, which choose among the policies and their distances. Every policy's expectation is
-// written into a small table without prefetching anything; when a line that would miss is found there, the policy
-// that expected it gets a point, and one that is overwritten unused costs its policy a part of one (a sandbox,
-// Pugsley et al., HPCA 2014). Lines that were expected too shortly before they were needed raise the distance.
-// Freestanding.
+// written into a small table without prefetching anything (a sandbox, Pugsley et al., HPCA 2014). When a line that
+// would miss is found there, the policy that expected it gets points for the time that prefetching would have saved,
+// less what a prefetch costs; an expectation that is overwritten unused costs that, too. Lines that were expected too
+// shortly before they were needed raise the distance. Freestanding.
 #pragma once
 
 #include "prefetch/freestanding/policy.h"
 
 namespace kvrm::prefetch {
 
-template <u32 kSiteBits, u32 kTestBits>
+// kLatency: how long memory takes, in the unit of `now`. Zeros are a good beginning.
+template <u32 kSiteBits, u32 kTestBits, u32 kLatency>
 class Counters {
  public:
-  // How long memory takes, in the unit of `now`.
-  explicit Counters(u32 latency) : latency_(latency) {}
-
   // The distance at which a policy is tried for a load.
-  KVRM_INLINE u32 level(u64 pc, Policy policy) {
-    return site(pc).tallies[static_cast<u32>(policy)].level;
-  }
+  KVRM_INLINE u32 level(u64 pc, Policy policy) { return site(pc).tallies[static_cast<u32>(policy)].level; }
 
   // What is worth doing for a load.
   KVRM_INLINE Choice choice(u64 pc) const {
@@ -59,7 +55,7 @@ class Counters {
   }
 
  private:
-  static constexpr i32 kMost = 255, kEnough = 24, kCredit = 4, kLate = 2, kDebit = 2;
+  static constexpr i32 kMost = 255, kEnough = 24, kCredit = 6, kDebit = 2;
   static constexpr i32 kLateLimit = 8;
   struct Tally {
     i16 points;
@@ -89,9 +85,10 @@ class Counters {
     return site;
   }
   KVRM_INLINE void credit(Tally& tally, u32 age) {
-    const bool in_time = age >= latency_;
-    const i32 points = tally.points + (in_time ? kCredit : kLate);
-    tally.points = static_cast<i16>(points < kMost ? points : kMost);
+    const bool in_time = age >= kLatency;
+    const i32 saved = in_time ? kCredit : static_cast<i32>(u64{kCredit} * age / kLatency);
+    const i32 points = tally.points + saved - kDebit;
+    tally.points = static_cast<i16>(points < 0 ? 0 : points < kMost ? points : kMost);
     if (in_time) {
       if (tally.late > -kLateLimit) --tally.late;
     } else if (++tally.late >= kLateLimit) {
@@ -107,7 +104,6 @@ class Counters {
     if (points < 0 && tally.level > 0) --tally.level;
   }
 
-  u32 latency_;
   Site sites_[1u << kSiteBits] = {};
   Test tests_[1u << kTestBits] = {};
 };

@@ -10,7 +10,8 @@ namespace kvrm::prefetch {
 class Temporal {
  public:
   // Both tables are zero and have 1 << bits words.
-  Temporal(u32* history, u32* index, u32 bits) : history_(history), index_(index), bits_(bits) {}
+  Temporal(u32* history, u32* index, u32 bits, u32 position = 0)
+      : history_(history), index_(index), bits_(bits), position_(position) {}
 
   // Once for each miss, and for the first use of each prefetched line, before predict().
   KVRM_INLINE void observe(u64 line) {
@@ -30,6 +31,7 @@ class Temporal {
     if (previous_ == 0 || position_ - previous_ <= ahead) return 0;
     return u64{history_[(previous_ + ahead) & ((1u << bits_) - 1)]} << kLineShift;
   }
+  u32 position() const { return position_; }  // for another object with the same tables
   bool knows() const { return previous_ != 0; }
   bool was_right() const { return was_right_; }  // the line observed last followed its predecessor before, too
 
@@ -57,7 +59,7 @@ class Temporal {
   u32* history_;
   u32* index_;
   u32 bits_;
-  u32 position_ = 0, previous_ = 0, expected_ = 0;
+  u32 position_, previous_ = 0, expected_ = 0;
   bool was_right_ = false;
 };
 
