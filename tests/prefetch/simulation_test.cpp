@@ -43,7 +43,8 @@ TEST(Simulation, AStreamIsCoveredByAllButTheTemporalPolicy) {
   const Totals totals = simulation.totals();
   EXPECT_EQ(totals.loads, 300'000u);
   EXPECT_EQ(totals.misses, 300'000u);
-  for (const char* name : {"next line", "stride", "best offset", "counters"}) EXPECT_GT(coverage(totals, name), 0.95) << name;
+  for (const char* name : {"next line", "stride", "best offset", "counters"})
+    EXPECT_GT(coverage(totals, name), 0.95) << name;
   EXPECT_EQ(coverage(totals, "temporal"), 0);
   EXPECT_LT(named(totals, "counters").cycles, named(totals, "none").cycles);
   EXPECT_LT(named(totals, "perfect").cycles, named(totals, "none").cycles);
@@ -72,7 +73,7 @@ TEST(Simulation, OnlyTheTemporalPolicyAndTheCountersKnowASecondPass) {
   EXPECT_LT(coverage(totals, "next line"), 0.05);
 }
 
-TEST(Simulation, CountersLeaveALoneWhatNobodyPredicts) {
+TEST(Simulation, CountersLeaveAloneWhatNoPolicyPredicts) {
   Simulation::Settings settings;
   settings.history_bits = 16;
   Simulation simulation(settings, no_peek);

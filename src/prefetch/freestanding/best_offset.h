@@ -29,9 +29,10 @@ class BestOffset {
   static constexpr u32 kRecentBits = 8, kDelay = 8;
   static constexpr u32 kMostScore = 31, kMostRounds = 100, kBadScore = 1;
   // 1 to 256 without prime factors above 5.
-  static constexpr u32 kOffsets[] = {1,  2,  3,  4,  5,  6,  8,  9,  10, 12,  15,  16,  18,  20,  24,  25,  27,  30,
-                                     32, 36, 40, 45, 48, 50, 54, 60, 64, 72,  75,  80,  81,  90,  96,  100, 108, 120,
-                                     125, 128, 135, 144, 150, 160, 162, 180, 192, 200, 216, 225, 240, 243, 250, 256};
+  static constexpr u32 kOffsets[] = {1,   2,   3,   4,   5,   6,   8,   9,   10,  12,  15,  16,  18,
+                                     20,  24,  25,  27,  30,  32,  36,  40,  45,  48,  50,  54,  60,
+                                     64,  72,  75,  80,  81,  90,  96,  100, 108, 120, 125, 128, 135,
+                                     144, 150, 160, 162, 180, 192, 200, 216, 225, 240, 243, 250, 256};
   static constexpr u32 kCount = sizeof(kOffsets) / sizeof(kOffsets[0]);
 
   KVRM_INLINE void test(u64 line) {

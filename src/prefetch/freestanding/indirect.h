@@ -1,7 +1,7 @@
-// Indirect, A[B[i]] (Yu et al., MICRO 2015): a load whose address is a constant plus the value of an earlier load, times
-// a power of two. When the earlier load walks by a stride, its value some iterations ahead says where the later load
-// will be. That value has to be read, which the caller does: peek(address, size, value) gives false where it may not.
-// Freestanding.
+// Indirect, A[B[i]] (Yu et al., MICRO 2015): a load whose address is a constant plus the value of an earlier load,
+// times a power of two. When the earlier load walks by a stride, its value some iterations ahead says where the later
+// load will be. That value has to be read, which the caller does: peek(address, size, value) gives false where it may
+// not. Freestanding.
 #pragma once
 
 #include "prefetch/freestanding/policy.h"

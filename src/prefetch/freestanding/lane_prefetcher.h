@@ -71,7 +71,8 @@ class LanePrefetcher {
   }
   void learn(const Load& load, const Temporal& temporal, u32 now) {
     counters_.need(line_of(load.address), now);
-    for (const Policy policy : {Policy::kNextLine, Policy::kStride, Policy::kTemporal}) {
+    constexpr Policy kTried[] = {Policy::kNextLine, Policy::kStride, Policy::kTemporal};
+    for (const Policy policy : kTried) {
       const u64 expected = predict(load, temporal, {policy, counters_.level(load.pc, policy)});
       if (expected != 0) counters_.expect(load.pc, policy, line_of(expected), now);
     }

@@ -58,7 +58,9 @@ class SiteWindow {
   }
 
  private:
-  static constexpr u64 magnitude(i64 value) { return value < 0 ? u64{0} - static_cast<u64>(value) : static_cast<u64>(value); }
+  static constexpr u64 magnitude(i64 value) {
+    return value < 0 ? u64{0} - static_cast<u64>(value) : static_cast<u64>(value);
+  }
 
   float features_[kWindow][kWindowFeatures] = {};
   u64 address_ = 0, instructions_ = 0, misses_ = 0, count_ = 0;
