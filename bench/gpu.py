@@ -27,13 +27,14 @@ import time
 
 import gpu_fleets
 import gpu_jobs
+import gpu_memory
 import gpu_native
 import gpu_real
 from harness import OUT, geometric_mean
 from programs import INTEGER, chosen_sets
 
 REPO = pathlib.Path(__file__).resolve().parents[1]
-PARTS = ("start", "one", "native", "lanes128", "lockstep", "short", "long", "real-one", "real-lockstep", "jobs")
+PARTS = ("start", "one", "native", "lanes128", "lockstep", "short", "long", "real-one", "real-lockstep", "jobs", "memory")
 LOCKSTEP = ("crc32", "sha256", "quicksort", "sieve", "matmul", "list", "strsearch", "dhry", "json")
 LANE_COUNTS = (2112, 16896, 33792, 67584, 131072)
 PASS = 900_000  # instructions, about
@@ -80,6 +81,10 @@ class Bench:
         """(wall seconds, statistics) of a kvrm command with --stats=json; a failure ends the benchmark."""
         wall, _, counted = self.run_for_output(command, stdin, environment, may_stop)
         return wall, counted
+
+    def run_quietly(self, command):
+        """Whether a command of kvrm's that runs no guest on the device succeeds."""
+        return subprocess.run(command, capture_output=True).returncode == 0
 
     def run_for_output(self, command, stdin=None, environment=None, may_stop=False):
         """The same with what the guest printed: (wall seconds, stdout, statistics)."""
@@ -305,6 +310,7 @@ def main():
         "real-one": lambda: gpu_real.measure_one(bench),
         "real-lockstep": lambda: gpu_real.measure_lockstep(bench),
         "jobs": lambda: gpu_jobs.measure(bench),
+        "memory": lambda: gpu_memory.measure(bench),
     }
     try:
         for part in PARTS:

@@ -21,9 +21,11 @@ void add_fleet(CommandSpec program, const std::vector<std::string>& separated, C
 void add_loops(CommandSpec program, const std::vector<std::string>& separated, Command& chosen);
 void add_info(CommandSpec program, Command& chosen);
 void add_disasm(CommandSpec program, Command& chosen);
-void add_models(CommandSpec program, Command& chosen);
+void add_models(CommandSpec program, const std::vector<std::string>& separated, Command& chosen);
 void add_symbols(CommandSpec program, Command& chosen);
-void add_evaluate(CommandSpec models, Command& chosen);  // below models
+// Below models.
+void add_evaluate(CommandSpec models, Command& chosen);
+void add_prefetch(CommandSpec models, const std::vector<std::string>& separated, Command& chosen);
 void add_cache(CommandSpec program, Command& chosen);
 
 // Prints "kvrm: message" on stderr and returns kHostError.

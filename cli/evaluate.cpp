@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "commands.h"
+#include "evaluate_oracle.h"
 #include "formatted.h"
 #include "kvrm/inspect.h"
 #include "kvrm/symbols.h"
@@ -22,7 +23,8 @@ using Json = nlohmann::ordered_json;
 
 struct EvaluateArguments {
   std::string model;
-  std::string corpus = "build/symbols";
+  std::string corpus;
+  OracleArguments oracle;
   std::string cases;
   std::string shortest = "1";
   std::string threshold;
@@ -187,10 +189,16 @@ bool write_cases(const std::string& path, const std::vector<Part>& parts) {
 }
 
 int evaluate(const EvaluateArguments& arguments) {
-  if (arguments.model != "patterns") {
-    return host_error("models evaluate: there is 'patterns' only, not '" + arguments.model + "'");
+  if (arguments.model == "oracle") {
+    OracleArguments oracle = arguments.oracle;
+    oracle.corpus = arguments.corpus.empty() ? "build/oracle" : arguments.corpus;
+    oracle.json = arguments.json;
+    return evaluate_oracle(oracle);
   }
-  const auto corpus = read_corpus(arguments.corpus);
+  if (arguments.model != "patterns") {
+    return host_error("models evaluate: there are 'patterns' and 'oracle', not '" + arguments.model + "'");
+  }
+  const auto corpus = read_corpus(arguments.corpus.empty() ? "build/symbols" : arguments.corpus);
   if (!corpus) return host_error(corpus.error().message);
   const auto shortest = parse_count(arguments.shortest);
   if (!shortest || *shortest > 0xffffffff) {
@@ -220,19 +228,39 @@ int evaluate(const EvaluateArguments& arguments) {
 void add_evaluate(CommandSpec models, Command& chosen) {
   auto arguments = std::make_shared<EvaluateArguments>();
   const CommandSpec command = models.add_command("evaluate", "Measure a model beside simpler ones, on unseen programs");
-  command.option("MODEL", arguments->model, "What to evaluate: patterns (names of routines)").required();
-  command.option("--corpus", arguments->corpus, "The folder that training/symbols_corpus.py made").show_default();
-  command.flag("--calibration", arguments->calibration, "The libraries that the confidence is calibrated on");
-  command.option("--threshold", arguments->threshold, "The least confidence of a name, 0 to 1")
+  command.option("MODEL", arguments->model, "What to evaluate: patterns (names of routines), oracle (prefetching)")
+      .required();
+  command.option(
+      "--corpus", arguments->corpus,
+      "The folder that training/symbols_corpus.py or training/oracle_corpus.py made (default: build/symbols, "
+      "build/oracle)");
+  command.flag("--calibration", arguments->calibration, "patterns: the libraries that the confidence is calibrated on");
+  command.option("--threshold", arguments->threshold, "patterns: the least confidence of a name, 0 to 1")
       .show_default(formatted("{}", kNameConfidence));
-  command.option("--shortest", arguments->shortest, "Do not count routines of fewer instructions").show_default();
-  command.option("--cases", arguments->cases, "Write every routine and its guess to a file, as lines of JSON");
+  command.option("--shortest", arguments->shortest, "patterns: do not count routines of fewer instructions")
+      .show_default();
+  command.option("--cases", arguments->cases,
+                 "patterns: write every routine and its guess to a file, as lines of JSON");
+  command.repeated("--weights", arguments->oracle.weights,
+                   "oracle: weights of the network, a .npy file, or none; may be repeated (default: those that come "
+                   "with kvrm)");
+  command.option("--level", arguments->oracle.level,
+                 "oracle: log2 of the distance of policies that have a fixed one (default: their own)");
+  command.option("--only", arguments->oracle.only, "oracle: one program of the corpus");
+  command.flag("--training", arguments->oracle.training, "oracle: the programs that the network learned from");
+  command.option("--windows", arguments->oracle.windows,
+                 "oracle: write what the network learns from into a folder, and evaluate nothing");
   command.flag("--json", arguments->json, "As one JSON object");
   command.footer(
-      "An index of one release is asked about the next one. top-1: the first guess is right. Baselines: nearest by\n"
+      "patterns: an index of one release is asked about the next one. top-1: the first guess is right. Baselines: "
+      "nearest by\n"
       "3-grams of opcodes, the first 16 words, exact code. same: routines whose code is the same in both; others: the\n"
       "top-1 of those whose code is not; unlike: of those whose sequence of opcodes no known routine has. absent:\n"
-      "routines whose names the index does not have.");
+      "routines whose names the index does not have.\n"
+      "oracle: a model, not a measurement. Covered misses and right prefetches of a cache of 32 KB, then of 50 MB and\n"
+      "those that arrived in time; how many times as fast, without and with waiting for the network; the share of "
+      "time\n"
+      "that prefetching takes; how often the network was asked.");
   command.on_parsed([arguments, &chosen] { chosen = [arguments] { return evaluate(*arguments); }; });
 }
 

@@ -1,6 +1,9 @@
 #include "machine_options.h"
 
+#include <nlohmann/json.hpp>
+
 #include "kvrm/cache.h"
+#include "kvrm/inspect.h"
 #include "kvrm/models.h"
 #include "options.h"
 #include "streams.h"
@@ -33,6 +36,43 @@ void add_dispatch_options(CommandSpec command, MachineArguments& arguments) {
                "Let a network decide whose weights were not verified; wrong classes raise Undefined");
   command.flag("--dispatch-every", arguments.dispatch_every,
                "Route anew whenever an instruction runs, not once when it is decoded: slow, to measure it");
+}
+
+void add_prefetch_options(CommandSpec command, MachineArguments& arguments) {
+  command
+      .option("--prefetch", arguments.prefetch,
+              "What lanes on a GPU prefetch: nothing, what their counters choose, or what the network chose (see "
+              "--prefetch-choices); results stay the same. Not measured yet; on the CPU device it does nothing")
+      .one_of({"off", "counters", "network"})
+      .show_default();
+  command.option("--prefetch-choices", arguments.prefetch_choices,
+                 "The network's choices for the program, a file that kvrm models prefetch wrote");
+}
+
+// The file that kvrm models prefetch writes.
+Result<std::vector<PrefetchChoice>> read_choices(const std::string& path) try {
+  auto text = read_file(path);
+  if (!text) return text.error();
+  std::vector<PrefetchChoice> choices;
+  const auto json = nlohmann::json::parse(text->begin(), text->end());
+  for (const auto& one : json.at("choices")) choices.push_back({one.at("pc"), one.at("policy"), one.at("distance")});
+  return choices;
+} catch (const nlohmann::json::exception& error) {
+  return Error{path + ": " + error.what()};
+}
+
+Result<void> set_prefetch(const MachineArguments& arguments, Options& options) {
+  options.neural.prefetch = arguments.prefetch == "counters"  ? Prefetch::kCounters
+                            : arguments.prefetch == "network" ? Prefetch::kNetwork
+                                                              : Prefetch::kOff;
+  const bool is_network = options.neural.prefetch == Prefetch::kNetwork;
+  if (is_network == arguments.prefetch_choices.empty())
+    return Error{"--prefetch network and --prefetch-choices go together"};
+  if (!is_network) return {};
+  auto choices = read_choices(arguments.prefetch_choices);
+  if (!choices) return choices.error();
+  options.neural.prefetch_choices = std::move(*choices);
+  return {};
 }
 
 Result<void> set_dispatch(const MachineArguments& arguments, Options& options) {
@@ -75,6 +115,7 @@ void add_machine_options(CommandSpec command, MachineArguments& arguments) {
       .one_of({"auto", "interp", "jit"})
       .show_default();
   add_dispatch_options(command, arguments);
+  add_prefetch_options(command, arguments);
   command.option("--jit-threshold", arguments.jit_threshold,
                  "Translate code when so many samples have reached it, whatever that costs; 0: everything, before it "
                  "first runs (default: when interpreting it has taken as long as translating it will)");
@@ -145,6 +186,7 @@ Result<Settings> settings_of(const MachineArguments& arguments, const std::vecto
     if (arguments.verbose) say("kvrm: the code cache is off: {}\n", problem);
   }
   if (auto set = set_dispatch(arguments, settings.options); !set) return set.error();
+  if (auto set = set_prefetch(arguments, settings.options); !set) return set.error();
   if (!arguments.jit_threshold.empty()) {
     const auto threshold = parse_count(arguments.jit_threshold);
     if (!threshold || *threshold > 1u << 30) {

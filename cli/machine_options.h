@@ -29,6 +29,7 @@ struct MachineArguments {
   std::string weights;
   bool unverified = false;
   bool dispatch_every = false;
+  std::string prefetch = "off", prefetch_choices;
   bool lane_stats = false;
   std::string accelerate = "auto";
   bool perf_map = false;

@@ -18,7 +18,7 @@ void add_commands(CommandSpec program, const std::vector<std::string>& separated
   add_info(program, chosen);
   add_disasm(program, chosen);
   add_symbols(program, chosen);
-  add_models(program, chosen);
+  add_models(program, separated, chosen);
   add_cache(program, chosen);
   program.add_command("help", "Explain a command: kvrm help [COMMAND]");
   // Last: a command that has no footer would inherit it.

@@ -199,13 +199,14 @@ void add_verify(CommandSpec models, Command& chosen) {
 
 }  // namespace
 
-void add_models(CommandSpec program, Command& chosen) {
+void add_models(CommandSpec program, const std::vector<std::string>& separated, Command& chosen) {
   const CommandSpec command = program.add_command("models", "The networks' weights: list them, show them, prove them");
   command.needs_command();
   add_list(command, chosen);
   add_show(command, chosen);
   add_verify(command, chosen);
   add_evaluate(command, chosen);
+  add_prefetch(command, separated, chosen);
   command.footer(
       "Examples:\n"
       "  kvrm models list models/*.npy                     what there is\n"

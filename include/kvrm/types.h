@@ -33,12 +33,27 @@ enum class JitTiers { kAll, kQuick, kRegions };
 
 using ProgramFilePointer = std::shared_ptr<const ProgramFile>;
 
-// Dispatch by a network (docs/neural-dispatch.md).
+// What decides which memory a lane on a GPU prefetches (docs/co-processors.md).
+enum class Prefetch { kOff, kCounters, kNetwork };
+KVRM_API const char* to_string(Prefetch prefetch);
+
+// What to prefetch for one load.
+struct PrefetchChoice {
+  std::uint64_t pc = 0;
+  std::string policy;  // next line, stride, temporal, indirect, none
+  unsigned distance = 1;  // a power of two, at most 128
+  friend bool operator==(const PrefetchChoice&, const PrefetchChoice&) = default;
+};
+
+// Dispatch by a network (docs/neural-dispatch.md), and prefetching.
 struct NeuralOptions {
   Dispatch dispatch = Dispatch::kTable;
   WeightsPointer weights = {};  // of the dispatch network; null: the built-in weights
   bool unverified = false;  // kNeural: accept weights without a passed verification; the statistics say so
   bool every = false;  // route a word each time it runs, to measure what routing costs
+  // On a GPU, for lanes that have a warp each. No result changes. The CPU device accepts it and prefetches nothing.
+  Prefetch prefetch = Prefetch::kOff;
+  std::vector<PrefetchChoice> prefetch_choices = {};  // kNetwork: of choose_prefetches() (prefetch.h)
 };
 
 struct Options {

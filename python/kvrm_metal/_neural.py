@@ -85,6 +85,7 @@ class PyNeuralMetalCPU(ManyLanes):
         super().__init__(num_lanes, memory_size, "neural")
         self.loop_weights: kvrm.Weights | None = None
         self.memory_weights: kvrm.Weights | None = None
+        self.prefetch_choices: list[tuple[int, str, int]] = []
         self.pattern_weights: kvrm.Weights | None = None
         if weights is not None:
             self._take(weights)
@@ -104,13 +105,21 @@ class PyNeuralMetalCPU(ManyLanes):
         """135 or 10,279 numbers. Unless they were proven right the table decides and predictions are recorded."""
         self._remake(*_router(weights))
 
+    def load_memory_weights(self, weights: Sequence[float]) -> None:
+        """271,124 numbers of the memory oracle, which choose_prefetches() asks; otherwise those that come with kvrm."""
+        self.memory_weights = _of_model(weights, "memory-oracle")
+
+    def choose_prefetches(self, program: str, arguments: Sequence[str] = (), accesses: int = 8_000_000) -> int:
+        """Runs a Linux program on the interpreter, its output dropped, and asks the memory oracle what is worth
+        prefetching for each load that misses often: `prefetch_choices` has (pc, policy, distance). Returns how many
+        loads prefetch anything. kvrm.Machine(prefetch="network", prefetch_choices=...) uses them on a GPU."""
+        self.prefetch_choices = kvrm.choose_prefetches(program, list(arguments), accesses, self.memory_weights)
+        return sum(policy != "none" for _, policy, _ in self.prefetch_choices)
+
     # These are checked and kept; nothing asks these networks yet.
 
     def load_loop_weights(self, weights: Sequence[float]) -> None:
         self.loop_weights = _of_model(weights, "loop-detector")
-
-    def load_memory_weights(self, weights: Sequence[float]) -> None:
-        self.memory_weights = _of_model(weights, "memory-oracle")
 
     def load_pattern_weights(self, weights: Sequence[float]) -> None:
         self.pattern_weights = _of_model(weights, "pattern-recogniser")

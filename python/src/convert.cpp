@@ -69,6 +69,12 @@ Dispatch dispatch_named(const std::string& name) {
       "dispatch", name, {{{"table", Dispatch::kTable}, {"neural", Dispatch::kNeural}, {"hybrid", Dispatch::kHybrid}}});
 }
 
+Prefetch prefetch_named(const std::string& name) {
+  return named<Prefetch, 3>(
+      "prefetch", name,
+      {{{"off", Prefetch::kOff}, {"counters", Prefetch::kCounters}, {"network", Prefetch::kNetwork}}});
+}
+
 Clock clock_named(const std::string& name) {
   return named<Clock, 2>("clock", name, {{{"virtual", Clock::kVirtual}, {"host", Clock::kHost}}});
 }

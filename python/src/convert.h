@@ -102,6 +102,7 @@ std::uint32_t protection_of(const std::string& letters);
 Device device_named(const std::string& name);
 Engine engine_named(const std::string& name);
 Dispatch dispatch_named(const std::string& name);
+Prefetch prefetch_named(const std::string& name);
 Clock clock_named(const std::string& name);
 
 // None, Weights, the path of a file, or numbers.
@@ -125,6 +126,7 @@ void bind_values(nb::module_& module);
 void bind_jobs(nb::module_& module);
 void bind_fleet(nb::module_& module);
 void bind_models(nb::module_& module);
+void bind_prefetch(nb::module_& module);
 void bind_machine(nb::module_& module);
 
 }  // namespace kvrm::python

@@ -64,6 +64,7 @@ NB_MODULE(_kvrm, module) {
   bind_values(module);
   bind_jobs(module);
   bind_models(module);
+  bind_prefetch(module);
   bind_machine(module);
   bind_fleet(module);
   module.def("disassemble", &kvrm::disassemble, nb::arg("word"), nb::arg("address") = 0,

@@ -1,5 +1,8 @@
 // The keyword arguments that Machine and Fleet share.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <functional>
 #include <limits>
@@ -25,6 +28,15 @@ unsigned lanes_of(const nb::handle& lanes) {
 void set_common_memory(Options& options, nb::handle value) {
   if (PyErr_WarnEx(PyExc_DeprecationWarning, "common_memory is now shared_memory", 1) != 0) throw nb::python_error();
   options.shared_memory = nb::cast<bool>(value);
+}
+
+// Tuples of pc, policy and distance.
+std::vector<PrefetchChoice> choices_from(nb::handle value) {
+  std::vector<PrefetchChoice> choices;
+  using Choice = std::tuple<std::uint64_t, std::string, unsigned>;
+  for (const auto& [pc, policy, distance] : nb::cast<std::vector<Choice>>(value))
+    choices.push_back({pc, policy, distance});
+  return choices;
 }
 
 using Setter = std::function<void(Options&, nb::handle)>;
@@ -53,6 +65,8 @@ const std::map<std::string, Setter>& setters() {
       {"dispatch", [](Options& o, nb::handle v) { o.neural.dispatch = dispatch_named(nb::cast<std::string>(v)); }},
       {"weights", [](Options& o, nb::handle v) { o.neural.weights = weights_from(v); }},
       {"unverified", [](Options& o, nb::handle v) { o.neural.unverified = nb::cast<bool>(v); }},
+      {"prefetch", [](Options& o, nb::handle v) { o.neural.prefetch = prefetch_named(nb::cast<std::string>(v)); }},
+      {"prefetch_choices", [](Options& o, nb::handle v) { o.neural.prefetch_choices = choices_from(v); }},
       {"dispatch_every", [](Options& o, nb::handle v) { o.neural.every = nb::cast<bool>(v); }},
   };
   return all;

@@ -22,6 +22,7 @@ class CpuLane {
   Cpu& cpu() { return device_.cpu(); }
   std::shared_ptr<Cpu> shared_cpu() { return device_.shared_cpu(); }
   memory::AddressSpace& memory() { return device_.space(); }
+  interpreter::Interpreter& engine() { return device_.engine(); }
 
   // For a lane whose memory is still empty.
   Result<void> start(const linux_abi::Program& program, linux_abi::ProcessOptions options);

@@ -87,6 +87,8 @@ CudaBackend::CudaBackend(backend::cuda::GpuPointer gpu, backend::cuda::DeviceRou
       cache_(regions_ && regions_->has_cache(), options.notice),
       engine_(options.engine),
       windows_(regions_ && options.windows),
+      prefetch_(options.neural.prefetch),
+      prefetch_choices_(site_choices(options.neural).value()),
       memory_limit_(options.memory_limit),
       descriptors_(descriptors_of(options)),
       shares_memory_(options.shared_memory),
@@ -116,7 +118,9 @@ LaneSet::Plan CudaBackend::plan(u32 lanes, u32 most_areas) const {
           .shares_memory = shares_memory_,
           .windows = windows_,
           .router = router_.router(),
-          .dispatch_every = dispatch_.every()};
+          .dispatch_every = dispatch_.every(),
+          .prefetch = prefetch_ != Prefetch::kOff,
+          .prefetch_choices = prefetch_choices_};
 }
 
 CudaBackend::Lane& CudaBackend::at(unsigned number) {

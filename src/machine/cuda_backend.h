@@ -15,6 +15,7 @@
 #include "machine/dispatch_options.h"
 #include "machine/gpu_loops.h"
 #include "machine/gpu_regions.h"
+#include "machine/prefetch_options.h"
 #include "machine/stopped_memory.h"
 
 namespace kvrm {
@@ -97,6 +98,8 @@ class CudaBackend final : public Backend {
   CacheGuard cache_;
   const Engine engine_;
   const bool windows_;  // lanes that are alone have one
+  const Prefetch prefetch_;
+  const std::vector<prefetch::SiteChoice> prefetch_choices_;
   const u64 memory_limit_;
   const u64 descriptors_;  // of all guests together
   const bool shares_memory_;  // one memory for all lanes

@@ -9,6 +9,7 @@
 #include "machine/cpu_backend.h"
 #include "machine/cuda_backend.h"
 #include "machine/parts.h"
+#include "machine/prefetch_options.h"
 
 namespace kvrm {
 
@@ -44,6 +45,7 @@ void Machine::Release::operator()(Parts* parts) const {
 Result<std::unique_ptr<Backend>> make_backend(const Options& options) {
   auto dispatch = DispatchOptions::create(options);
   if (!dispatch) return dispatch.error();
+  if (auto choices = site_choices(options.neural); !choices) return choices.error();
   if (options.device != Device::kCpu) {
     auto cuda = CudaBackend::create(options, *dispatch);
     // engine=jit with device=auto selects a device that has a translator.

@@ -24,6 +24,11 @@ void Mmu::set_code_listener(CodeListener* listener) {
   tlb_.shares_memory = is_shared() ? listener : nullptr;
 }
 
+void Mmu::set_access_listener(AccessListener* listener) {
+  access_listener_ = listener;
+  tlb_.clear();
+}
+
 // --- what must be forgotten ----------------------------------------------------------------------------------------
 
 // Stores must take the slow path from now on, at every address of the frame. Another translation has addresses of its
@@ -71,6 +76,7 @@ Translation::Frame Mmu::fill(u64 address, Access access) {
     return frame;
   }
   if (access == Access::kWrite) physical_.forget_code(frame.bytes);
+  if (access_listener_) return frame;
   const bool writable = (frame.rights & kWrite) && (access == Access::kWrite || !physical_.holds_code(frame.bytes));
   tlb_.set(address, frame.rights & kRead, writable, frame.bytes);
   return frame;
@@ -97,9 +103,12 @@ SlowAccess Mmu::each_page(u64 address, u32 size, Access access, Copy copy) {
 }
 
 SlowAccess Mmu::read_slow(Tlb&, u64 address, void* to, u32 size) {
-  return each_page(address, size, Access::kRead, [&](const Translation::Frame& frame, u64 offset, u64 done, u64 count) {
-    physical_.read(frame.bytes + offset, static_cast<u8*>(to) + done, count);
-  });
+  const SlowAccess done =
+      each_page(address, size, Access::kRead, [&](const Translation::Frame& frame, u64 offset, u64 at, u64 count) {
+        physical_.read(frame.bytes + offset, static_cast<u8*>(to) + at, count);
+      });
+  if (access_listener_ && done.trap == Trap::kNone) access_listener_->accessed(address, size, Access::kRead, to);
+  return done;
 }
 
 SlowAccess Mmu::write_slow(Tlb&, u64 address, const void* from, u32 size) {
@@ -109,6 +118,7 @@ SlowAccess Mmu::write_slow(Tlb&, u64 address, const void* from, u32 size) {
         if (is_shared() && (frame.rights & kExecute)) physical_.note_code_write();
       });
   if (is_shared()) check_code_version();
+  if (access_listener_ && done.trap == Trap::kNone) access_listener_->accessed(address, size, Access::kWrite, from);
   return done;
 }
 

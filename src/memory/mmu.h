@@ -17,6 +17,13 @@ class CodeListener {
   virtual void other_lane_wrote_code() {}  // another lane of a shared memory may have written code
 };
 
+// Sees the accesses of a lane's instructions, after each.
+class AccessListener {
+ public:
+  virtual ~AccessListener() = default;
+  virtual void accessed(u64 address, u32 size, Access access, const void* bytes) = 0;
+};
+
 class Mmu final : private PhysicalMemory::Listener, private Translation::Listener {
  public:
   // The translation outlives it.
@@ -42,6 +49,8 @@ class Mmu final : private PhysicalMemory::Listener, private Translation::Listene
   };
   CodePage code_page(u64 pc);
   void set_code_listener(CodeListener* listener);
+  // While there is a listener the TLB stays empty. For the interpreter alone; null: none.
+  void set_access_listener(AccessListener* listener);
   // Whether decoded code refers to any of these bytes.
   bool holds_code(u64 address, u64 size) const;
 
@@ -64,6 +73,7 @@ class Mmu final : private PhysicalMemory::Listener, private Translation::Listene
   Translation& translation_;
   PhysicalMemory& physical_;
   CodeListener* listener_ = nullptr;
+  AccessListener* access_listener_ = nullptr;
   Tlb tlb_;
 };
 

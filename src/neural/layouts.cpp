@@ -82,7 +82,7 @@ std::vector<ModelLayout> all_layouts() {
                     .linear("iterations.0", 416, 128)
                     .linear("iterations.2", 128, 1)
                     .done());
-  all.push_back(Builder("memory-oracle", "the next eight address deltas from recent accesses")
+  all.push_back(Builder("memory-oracle", "what is worth prefetching for a load, from its last sixteen misses")
                     .linear("encoder.0", 10, 64)
                     .linear("encoder.2", 64, 64)
                     .lstm("lstm", 64, 128, 2, 1)

@@ -23,8 +23,26 @@ class Reader {
     }
     for (std::size_t out = 0; out < outputs; ++out) bias[out] = *next_++;
   }
+  template <u32 kIn, u32 kOut>
+  void linear(Linear<kIn, kOut>& to) {
+    layer(to.weight, to.bias);
+  }
+  template <u32 kIn, u32 kHidden>
+  void lstm(Lstm<kIn, kHidden>& to) {
+    transposed(to.input.weight);
+    transposed(to.recurrent);
+    for (float& bias : to.input.bias) bias = *next_++;
+    for (float& bias : to.input.bias) bias += *next_++;
+  }
 
  private:
+  template <std::size_t kIn, std::size_t kOut>
+  void transposed(float (&to)[kIn][kOut]) {
+    for (std::size_t out = 0; out < kOut; ++out) {
+      for (std::size_t in = 0; in < kIn; ++in) to[in][out] = *next_++;
+    }
+  }
+
   const float* next_;
 };
 
@@ -46,6 +64,23 @@ std::shared_ptr<const DispatchNetwork> make_dispatch_network(const Weights& weig
   } else {
     return nullptr;
   }
+  return network;
+}
+
+std::shared_ptr<const OracleNetwork> make_oracle_network(const Weights& weights) {
+  if (weights.layout->name != kMemoryOracle) return nullptr;
+  auto network = std::make_shared<OracleNetwork>();
+  Reader reader(weights);
+  reader.linear(network->encoder1);
+  reader.linear(network->encoder2);
+  reader.lstm(network->lstm1);
+  reader.lstm(network->lstm2);
+  reader.linear(network->deltas1);
+  reader.linear(network->deltas2);
+  reader.linear(network->confidence1);
+  reader.linear(network->confidence2);
+  reader.linear(network->pattern1);
+  reader.linear(network->pattern2);
   return network;
 }
 

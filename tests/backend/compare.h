@@ -75,7 +75,7 @@ inline interpreter::Interpreter::Outcome run_here(interpreter::Interpreter& engi
 // have stopped, or for kMost instructions, in at most kMostLaunches.
 inline constexpr u64 kMost = 20000;
 inline constexpr u32 kMostLaunches = 200;
-inline u64 retired_in_regions = 0;
+inline u64 retired_in_regions = 0, prefetched = 0;
 inline void compare(const SimulatedDevice::Plan& plan, SimulatedDevice::Run run, const Build& build, u64 most_budget,
                     u64 seed, const MakeRegions& regions = {}, const Host& host = {},
                     u32 most_launches = kMostLaunches) {
@@ -138,6 +138,7 @@ inline void compare(const SimulatedDevice::Plan& plan, SimulatedDevice::Run run,
     if (!any) break;
   }
   retired_in_regions += device.retired_in_regions();
+  prefetched += device.prefetched();
   for (u32 i = 0; i < device.lane_count(); ++i) {
     EXPECT_EQ(test::describe(LaneGuestMemory(device.lane(i).space)), test::describe(*here[i].space)) << "lane " << i;
   }

@@ -82,6 +82,7 @@ void run_random_programs(Lanes kind, u32 group_shift, u32 groups, u64 first, u64
         .group_shift = group_shift, .groups = groups, .frames = 64 * groups, .tables = 8 * groups};
     // None, one with pages that want the same place, and one without.
     plan.most_window_shift = std::array{0u, 17u, 26u}[seed % 3];
+    plan.prefetch = seed % 2 == 0;
     SimulatedDevice::Run run;
     run.kind = kind;
     run.slice = below(random, 2) == 0 ? 1 + u32(below(random, 40)) : 8192;

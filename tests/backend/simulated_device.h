@@ -116,6 +116,8 @@ class SimulatedDevice {
     dispatch::Router router = {};
     bool dispatch_every = false;
     u32 private_lines = 4;
+    bool prefetch = false;  // lanes that are alone
+    std::vector<prefetch::SiteChoice> choices = {};
     // Of lanes that are alone and share no memory; 0: they have no windows. By default pages compete for places.
     u32 most_window_shift = 17;
     u32 window_shift() const { return group_shift == 0 && !shares_memory ? most_window_shift : 0; }
@@ -131,6 +133,7 @@ class SimulatedDevice {
         l2_tlb_((u64{seats()} << plan.group_shift) * kFarSlots),
         watched_((u64{seats()} << plan.group_shift) * plan.private_lines),
         private_words_(watched_.size() * kernel::kPrivateEntries),
+        prefetchers_(plan.prefetch && plan.group_shift == 0 ? lane_count() : 0),
         progress_(lane_count()) {
     describe();
     simulate_prepare(launch_);
@@ -307,6 +310,12 @@ class SimulatedDevice {
   u64 progress(u32 lane) const { return sync::load<sync::kRelaxed, sync::kSystem>(&progress_[lane]); }
   const kernel::JobEnd& end(u32 number) const { return ends_[number]; }
   u64 warp_instructions() const { return warp_instructions_; }
+  // How often lanes expected something.
+  u64 prefetched() const {
+    u64 sum = 0;
+    for (const auto& lane : prefetchers_) sum += lane.answers();
+    return sum;
+  }
   // All jobs so far in the order of their ends.
   const std::vector<u32>& finished() const { return order_; }
   const std::string& output(u32 job, kernel::Stream stream = kernel::Stream::kOut) { return outputs_[{job, stream}]; }
@@ -353,6 +362,8 @@ class SimulatedDevice {
     launch_.eager_loops = eager_loops_;
     launch_.l2_tlb = l2_tlb_.data();
     launch_.l2_slots = kFarSlots;
+    launch_.prefetchers = prefetchers_.empty() ? nullptr : prefetchers_.data();
+    launch_.prefetch_choices = {plan_.choices.data(), u32(plan_.choices.size())};
     launch_.private_lines = plan_.private_lines;
     launch_.watched = watched_.data();
     launch_.private_words = private_words_.data();
@@ -385,6 +396,7 @@ class SimulatedDevice {
   std::vector<memory::LaneTlbEntry> l2_tlb_;
   std::vector<memory::WatchedLine> watched_;
   std::vector<interpreter::WordEntry> private_words_;
+  std::vector<prefetch::LanePrefetcher> prefetchers_;
   std::vector<u64> progress_;
   Pages images_, decoded_, plain_, start_bytes_, snapshots_;
   std::vector<SimulatedRegion> regions_;

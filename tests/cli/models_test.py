@@ -148,6 +148,34 @@ class Dispatch(GuestCase):
         text = run("run", "--dispatch", "neural", "--unverified", "--weights", small, "--stats", self.guest("seven")).stderr
         self.assertIn(b"UNVERIFIED", text)
 
+    def test_prefetch_changes_nothing_on_the_cpu(self):
+        choices = pathlib.Path(self.folder.name, "choices.json")
+        choices.write_text(json.dumps({"choices": [{"pc": 65536, "policy": "stride", "distance": 8}]}))
+        for options in ([], ["--prefetch", "counters"], ["--prefetch", "network", "--prefetch-choices", choices]):
+            facts, _ = self.facts(*options)
+            self.assertEqual(facts["instructions"], 3)
+
+    def test_prefetch_choices_that_make_no_sense(self):
+        guest, path = self.guest("seven"), pathlib.Path(self.folder.name, "bad.json")
+        self.expect_host_error(run("run", "--prefetch", "network", guest), "--prefetch-choices")
+        self.expect_host_error(run("run", "--prefetch-choices", path, guest), "go together")
+        options = ["run", "--prefetch", "network", "--prefetch-choices", path]
+        for policy, distance, word in (("psychic", 1, "psychic"), ("stride", 3, "power of two"), ("stride", 256, "power of two")):
+            path.write_text(json.dumps({"choices": [{"pc": 0, "policy": policy, "distance": distance}]}))
+            self.expect_host_error(run(*options, guest), word)
+        path.write_text("[]")
+        self.expect_host_error(run(*options, guest), "bad.json")
+
+    def test_oracle_needs_a_corpus_and_its_own_weights(self):
+        self.expect_host_error(run("models", "evaluate", "oracle", "--corpus", "/nowhere"), "oracle_corpus.py")
+        pathlib.Path(self.folder.name, "plan.json").write_text(json.dumps(
+            {"evaluated": [{"name": "seven", "guest": str(self.guest("seven"))}]}))
+        evaluate = ["models", "evaluate", "oracle", "--corpus", self.folder.name]
+        self.expect_host_error(run(*evaluate, "--weights", MODELS / "dispatch-small.npy"), "memory oracle")
+        self.expect_host_error(run(*evaluate, "--only", "eight"), "no such program")
+        self.expect_host_error(run(*evaluate), "accesses")
+        self.expect_host_error(run("models", "prefetch", "--accesses", "0", self.guest("seven")), "take numbers")
+
 
 if __name__ == "__main__":
     unittest.main()

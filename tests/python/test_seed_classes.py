@@ -116,6 +116,9 @@ def test_weight_collection():
     weights.set_pattern_recognizer_weights(kvrm_metal.ModelWeights(numbers.normal(size=508_161), [508_161]))
     cpu = kvrm_metal.PyNeuralMetalCPU(num_lanes=4, memory_size=MEBIBYTE, weights=weights)
     assert cpu.prediction_statistics().mode == "neural" and len(cpu.pattern_weights) == 508_161
+    assert cpu.memory_weights.model == "memory-oracle" and cpu.prefetch_choices == []
+    with pytest.raises(kvrm.Error, match="nowhere"):
+        cpu.choose_prefetches("/nowhere")
     with pytest.raises(ValueError, match="shape"):
         kvrm_metal.ModelWeights([1.0], [2])
     with pytest.raises(ValueError, match="dispatch-embedding, not of loop-detector"):

@@ -25,10 +25,11 @@ ARROWS = {
     "translator": {"base", "cache", "dispatch", "interpreter", "isa", "memory", "semantics"},
     "backend/cpu": {"accelerate", "base", "dispatch", "interpreter", "memory", "translator"},
     # Of linux, lanes see what is freestanding: a process's part that travels, and the calls that need no host.
-    "backend/kernel": {"accelerate", "base", "dispatch", "interpreter", "isa", "linux", "memory", "semantics"},
-    "backend/cuda": {"accelerate", "base", "cache", "backend/kernel", "dispatch", "interpreter", "isa", "memory", "neural", "semantics", "translator"},
+    "backend/kernel": {"accelerate", "base", "dispatch", "interpreter", "isa", "linux", "memory", "prefetch", "semantics"},
+    "backend/cuda": {"accelerate", "base", "cache", "backend/kernel", "dispatch", "interpreter", "isa", "memory", "neural", "prefetch", "semantics", "translator"},
     "linux": {"base", "memory"},
     "neural": {"base"},
+    "prefetch": {"base", "neural"},
     "symbols": {"base", "isa", "linux"},
     "accelerate": {"base", "interpreter", "isa", "memory", "translator"},
 }

@@ -151,6 +151,9 @@ Result<void> LaneSet::allocate_device(const Pools& pools) {
       {&locks_, plan_.shares_memory ? memory::kSharedLocks * sizeof(u32) : 4, "the locks", true},
       {&orders_, padded_lanes_ * sizeof(kernel::Order), "the lanes' orders", true},
       {&launch_, sizeof(kernel::Launch), "the launch", true},
+      {&prefetchers_, prefetches() ? u64{padded_lanes_} * sizeof(prefetch::LanePrefetcher) : 0,
+       "the lanes' prefetchers", true},
+      {&prefetch_choices_, prefetches() ? plan_.prefetch_choices.size_bytes() : 0, "the choices of prefetches", false},
       {&windows_, window_bytes(window_shift_), "the lanes' windows", false},
       {&window_pages_, std::max<u64>(1, window_bytes(window_shift_) / kPageSize / 32) * sizeof(u32),
        "the lanes' windows", true},
@@ -161,7 +164,7 @@ Result<void> LaneSet::allocate_device(const Pools& pools) {
     auto buffer = DeviceBuffer::allocate(gpu_->context, request.bytes, request.what);
     if (!buffer) return buffer.error();
     *request.buffer = std::move(*buffer);
-    if (!request.zero) continue;
+    if (!request.zero || request.bytes == 0) continue;
     if (auto filled = stream_.fill(request.buffer->address(), 0, request.bytes); !filled) return filled.error();
   }
   return {};
@@ -261,6 +264,11 @@ kernel::Launch LaneSet::describe() const {
   launch.eager_loops = eager_loops_;
   launch.l2_tlb = reinterpret_cast<memory::LaneTlbEntry*>(l2_tlb_.address());
   launch.l2_slots = l2_slots_;
+  if (prefetches()) {
+    launch.prefetchers = reinterpret_cast<prefetch::LanePrefetcher*>(prefetchers_.address());
+    launch.prefetch_choices = {reinterpret_cast<const prefetch::SiteChoice*>(prefetch_choices_.address()),
+                               static_cast<u32>(plan_.prefetch_choices.size())};
+  }
   launch.private_lines = private_lines_;
   launch.watched = reinterpret_cast<memory::WatchedLine*>(watched_.address());
   launch.private_words = reinterpret_cast<interpreter::WordEntry*>(private_words_.address());
@@ -292,6 +300,11 @@ Result<void> LaneSet::prepare() {
   const std::vector<u32> all_free(kSlots / 32, ~0u);
   if (auto done = upload(counters_.address() + kFreeSlots * kCounterBytes, all_free.data(), kSlots / 8); !done)
     return done.error();
+  if (prefetches()) {
+    const auto choices = plan_.prefetch_choices;
+    if (auto done = upload(prefetch_choices_.address(), choices.data(), choices.size_bytes()); !done)
+      return done.error();
+  }
   const kernel::Launch launch = describe();
   if (auto done = upload(launch_.address(), &launch, sizeof(launch)); !done) return done.error();
   constexpr unsigned kThreads = 256;

@@ -33,6 +33,8 @@ class LaneSet {
     bool windows = false;           // lanes that are alone have a window, if there is room
     dispatch::Router router = {};  // with addresses of the device
     bool dispatch_every = false;
+    bool prefetch = false;  // lanes that are alone prefetch: as chosen, or as their counters say
+    std::span<const prefetch::SiteChoice> prefetch_choices = {};
   };
   static Result<std::unique_ptr<LaneSet>> create(GpuPointer gpu, const Plan& plan);
 
@@ -109,6 +111,7 @@ class LaneSet {
   // between launches.
   Result<bool> default_fp_mode() const;
   bool alone() const { return group_shift_ == 0; }
+  bool prefetches() const { return alone() && plan_.prefetch && !plan_.shares_memory; }
   // Many warps on every multiprocessor run code of their own, so what they run has to fit into its caches. Lanes that
   // share warps run the same code at about the same time.
   bool is_crowded() const {
@@ -202,7 +205,8 @@ class LaneSet {
   Stream stream_, copies_;
   // On the device: what lasts, and what comes with load().
   DeviceBuffer lanes_, world_, windows_, window_pages_, frames_, frame_links_, tables_, table_links_, directories_,
-      areas_, l2_tlb_, watched_, private_words_, zeros_, counters_, locks_, orders_, launch_;
+      areas_, l2_tlb_, watched_, private_words_, zeros_, counters_, locks_, orders_, launch_, prefetchers_,
+      prefetch_choices_;
   DeviceBuffer images_, decoded_, plain_, pages_, starts_, start_areas_, start_pages_, names_, jobs_, inputs_,
       job_ends_, regions_, samples_, snapshots_, loops_, loop_bytes_, loop_judges_, loop_scratch_;
   u64 image_bytes_ = 0;

@@ -10,6 +10,7 @@
 #include "interpreter/freestanding/word_entry.h"
 #include "linux/freestanding/lane_process.h"
 #include "memory/freestanding/lane_memory_map.h"
+#include "prefetch/freestanding/lane_prefetcher.h"
 
 namespace kvrm::accelerate {
 struct WarpLoop;
@@ -218,6 +219,9 @@ struct Launch {
   // For each group that runs at the same time, slots for its lanes, interleaved (memory::LaneTlb).
   memory::LaneTlbEntry* l2_tlb;
   u32 l2_slots;
+  // Of lanes that are alone, one for each; null: nothing is prefetched. Without choices they learn.
+  prefetch::LanePrefetcher* prefetchers;
+  prefetch::SiteChoices prefetch_choices;
   // For each lane that runs at the same time, lines of its private code, and kPrivateEntries for each (private_code.h).
   u32 private_lines;  // a power of two
   memory::WatchedLine* watched;

@@ -5,6 +5,7 @@
 // what functions that are not inlined take by reference (window, memory, private code) are separate objects.
 #pragma once
 
+#include "backend/kernel/prefetch.h"
 #include "backend/kernel/shared_code.h"
 #include "backend/kernel/slice_controller.h"
 #include "backend/kernel/warp_loops.h"
@@ -232,6 +233,7 @@ class SliceRunner {
     if (trap == Trap::kTlbMiss) {
       result.slow += kSlowStepCost;
       trap = refill_tlb(region);
+      if (launch_.prefetchers && trap == Trap::kNone) prefetch_after_miss(launch_, lane_, cpu_, memory_);
       // A region may access more than the page has, and would not get further the next time either.
       if (region && exit.retired == 0) trap = Trap::kFallback;
     } else if (trap == Trap::kDiverged) {

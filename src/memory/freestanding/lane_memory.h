@@ -398,6 +398,9 @@ class LaneMemory {
     u64 entry;
   };
   KVRM_COLD inline Resolved resolve(u64 tagged, Access access);
+  // Puts a page into both TLBs if it is there and can be read, and nothing has to change for that: where the address
+  // is, or null. Not at the expense of the page at `keep` in the L1 TLB.
+  KVRM_COLD inline const u8* warm(u64 tagged, u64 keep);
   // Watches the code line at an address whose page resolve() has found, and that is not shared: from now on writes
   // to it are noted.
   KVRM_COLD inline void watch(u64 address);

@@ -175,6 +175,18 @@ LaneMemory::Resolved LaneMemory::resolve(u64 tagged, Access access) {
   return {Trap::kNone, page, entry};
 }
 
+const u8* LaneMemory::warm(u64 tagged, u64 keep) {
+  const u64 address = tagged & kUntagged;
+  if (address >= kAddressLimit || &pages_->l1_slot(address) == &pages_->l1_slot(keep)) return nullptr;
+  const Slot slot = find_slot(address >> kPageShift, false);
+  const u64 entry = slot.entry ? *slot.entry : 0;
+  if (!(entry & kEntryPresent) || !(entry & kEntryRead) || entry & kEntryShared) return nullptr;
+  if (space_->window && !(entry & (kEntryPrivate | kEntryCopied))) return nullptr;  // a read would copy it
+  const bool writable = (entry & (kEntryPrivate | kEntryWrite | kEntryWatched)) == (kEntryPrivate | kEntryWrite);
+  fill_l2(address, writable ? 0 : kNoWrite, entry & kEntryAddress);
+  return lane_byte(entry & kEntryAddress, address & (kPageSize - 1));
+}
+
 inline void LaneMemory::fill_l2(u64 address, u64 not_for, u64 page) {
   const bool in_window = space_->window && page == space_->window.place(address);
   const u64 tag = (address & kTagMask) | not_for | (in_window ? 0 : kNotInWindow);
