@@ -127,8 +127,8 @@ void add_machine_options(CommandSpec command, MachineArguments& arguments) {
   command.option("--jit-budget", arguments.jit_budget, "Seconds of compiling the translator may take in all");
   command
       .option("--accelerate", arguments.accelerate,
-              "Run many iterations at once of loops whose effect is proved; results stay the same (CPU device). auto: "
-              "proofs take one percent of the time; on: every hot loop is proved at once")
+              "Run many iterations at once of loops whose effect is proved; results stay the same. auto: on the CPU, where "
+              "proofs take one percent of the time; on: every hot loop is proved at once, on a GPU too")
       .one_of({"auto", "on", "off"})
       .show_default();
   command.option("--max-instructions", arguments.max_instructions,

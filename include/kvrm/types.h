@@ -80,7 +80,8 @@ struct Options {
   // handler for SIGSEGV that serves these reservations and passes every other signal on. On a GPU, lanes that have a
   // warp each may have a piece of device memory each.
   bool windows = true;
-  // CPU device: loops whose effect is proved run many iterations at once (docs/co-processors.md).
+  // Loops whose effect is proved run many iterations at once (docs/co-processors.md). On a GPU: in lanes that have a
+  // warp each, where there are few of them, and only with a proof_share of 1.
   bool accelerate = true;
   // The share of the run time that proving loops may take, in a thread of its own. 1: every hot loop is proved at once.
   double proof_share = 0.01;

@@ -64,7 +64,9 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options,
   if (!router) return router.error();
   auto regions = GpuRegions::create(options, dispatch, **gpu);
   std::shared_ptr<accelerate::Loops> loops;
-  if (options.accelerate && !options.shared_memory && dispatch.is_table() && !dispatch.every()) {
+  // Lanes wait while loops are proved.
+  const bool proves = options.accelerate && options.proof_share >= 1;
+  if (proves && !options.shared_memory && dispatch.is_table() && !dispatch.every()) {
     std::string error;
     loops = accelerate::Loops::create(error);
     if (!loops && options.notice) options.notice("no bulk steps of loops: " + error);

@@ -100,6 +100,7 @@ std::uint64_t compare_loops(u64 first) {
   options.engine = setting("KVRM_TEST_ENGINE", "interp") == "jit" ? Engine::kJit : Engine::kInterpreter;
   options.jit_threshold = 0;  // every loop that can be proved, whether it pays or not
   options.accelerate = true;
+  options.proof_share = 1;
   Machine machine = make_machine(options, loops);
   for (int state = 0; state < 4; ++state) {
     for (unsigned lane = 0; lane < kLanes; ++lane) {
