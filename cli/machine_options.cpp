@@ -65,6 +65,17 @@ Result<std::vector<std::string>> environment_of(const std::vector<std::string>& 
   return env;
 }
 
+Result<void> set_loop_ranking(const MachineArguments& arguments, NeuralOptions& neural) {
+  if (arguments.loop_ranking == "tree") neural.loop_ranking = LoopRanking::kTree;
+  if (arguments.loop_ranking == "network") neural.loop_ranking = LoopRanking::kNetwork;
+  if (arguments.loop_weights.empty()) return {};
+  if (arguments.loop_ranking != "network") return Error{"--loop-weights needs --loop-ranking network"};
+  auto weights = load_weights(arguments.loop_weights);
+  if (!weights) return weights.error();
+  neural.loop_weights = std::move(*weights);
+  return {};
+}
+
 }  // namespace
 
 void add_machine_options(CommandSpec command, MachineArguments& arguments) {
@@ -89,6 +100,13 @@ void add_machine_options(CommandSpec command, MachineArguments& arguments) {
               "Run many iterations at once of loops whose effect is proved; results stay the same (CPU device)")
       .one_of({"on", "off"})
       .show_default();
+  command
+      .option("--loop-ranking", arguments.loop_ranking,
+              "With --accelerate on: which hot loops are proved first; results stay the same")
+      .one_of({"hot", "tree", "network"})
+      .show_default();
+  command.option("--loop-weights", arguments.loop_weights,
+                 "With --loop-ranking network: a weight file of the loop detector instead of the built-in weights");
   command.option("--max-instructions", arguments.max_instructions,
                  "Stop each program after exactly this many instructions (1000000, 1e9)");
   command.option("--memory", arguments.memory, "A guest's memory limit (512M, 4G)").show_default();
@@ -136,6 +154,7 @@ Result<Settings> settings_of(const MachineArguments& arguments, const std::vecto
   settings.options.engine = engine_named(arguments.engine);
   settings.options.perf_map = arguments.perf_map;
   settings.options.accelerate = arguments.accelerate == "on";
+  if (auto ranked = set_loop_ranking(arguments, settings.options.neural); !ranked) return ranked.error();
   settings.options.windows = !arguments.no_windows;
   settings.options.abandon_compilers = true;  // main() ends with _Exit
   if (const std::string problem = code_cache_problem(arguments.root); !problem.empty()) {

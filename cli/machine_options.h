@@ -31,6 +31,8 @@ struct MachineArguments {
   bool dispatch_every = false;
   bool lane_stats = false;
   std::string accelerate = "off";
+  std::string loop_ranking = "hot";
+  std::string loop_weights;
   bool perf_map = false;
   bool no_windows = false;
   bool verbose = false;

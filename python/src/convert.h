@@ -102,6 +102,7 @@ std::uint32_t protection_of(const std::string& letters);
 Device device_named(const std::string& name);
 Engine engine_named(const std::string& name);
 Dispatch dispatch_named(const std::string& name);
+LoopRanking loop_ranking_named(const std::string& name);
 Clock clock_named(const std::string& name);
 
 // None, Weights, the path of a file, or numbers.

@@ -49,6 +49,9 @@ const std::map<std::string, Setter>& setters() {
       {"jit_budget", set<&Options::jit_budget>},
       {"windows", set<&Options::windows>},
       {"accelerate", set<&Options::accelerate>},
+      {"loop_ranking",
+       [](Options& o, nb::handle v) { o.neural.loop_ranking = loop_ranking_named(nb::cast<std::string>(v)); }},
+      {"loop_weights", [](Options& o, nb::handle v) { o.neural.loop_weights = weights_from(v); }},
       {"dispatch", [](Options& o, nb::handle v) { o.neural.dispatch = dispatch_named(nb::cast<std::string>(v)); }},
       {"weights", [](Options& o, nb::handle v) { o.neural.weights = weights_from(v); }},
       {"unverified", [](Options& o, nb::handle v) { o.neural.unverified = nb::cast<bool>(v); }},
@@ -74,6 +77,8 @@ Options options_from(const nb::kwargs& given) {
   }
   if (options.neural.dispatch == Dispatch::kTable && options.neural.weights)
     throw nb::value_error("weights need dispatch='neural' or 'hybrid'");
+  if (options.neural.loop_ranking != LoopRanking::kNetwork && options.neural.loop_weights)
+    throw nb::value_error("loop_weights need loop_ranking='network'");
   return options;
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
 #include "accelerate/freestanding/step.h"
 #include "accelerate/lane_memory.h"
+#include "accelerate/ranking.h"
 #include "interpreter/handlers.h"
 #include "interpreter/predecode.h"
 
@@ -16,7 +16,6 @@ namespace {
 using interpreter::Entry;
 using memory::kPageSize;
 
-constexpr u64 kMostWords = 64;
 // Without regions, traces of so many instructions are taken after so many others: at first, and while they show loops
 // that are not proposed yet.
 constexpr u32 kTraceSteps = 32;
@@ -29,12 +28,6 @@ constexpr u64 kLeastIterations = 2;
 constexpr u64 kTries = 256, kMeasured = 8;
 // What an instruction of a loop takes at least, in translated code and in the interpreter.
 constexpr double kTranslatedSeconds = 1e-10, kInterpreterSeconds = 1.2e-9;
-
-double now_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 }  // namespace
 
@@ -54,8 +47,9 @@ LaneLoops::~LaneLoops() {
 // --- what is hot ---------------------------------------------------------------------------------------------------
 
 interpreter::Regions::Pace LaneLoops::between_bursts(const Cpu& cpu, u64 retired) {
-  for (const u64 head : hot_) propose(head, candidates_[head]);
-  hot_.clear();
+  cpu_ = &cpu;
+  last_head_ = 0;
+  propose_hot();
   if (inner_) return inner_->between_bursts(cpu, retired);
   if (tracing_) period_ = std::exchange(shows_more_, false) ? kTracePeriod : std::min(2 * period_, kLongestBurst);
   if (eager_) period_ = 1;
@@ -70,7 +64,7 @@ void LaneLoops::stepped(u64 from, u64 to) {
   ++sampled_;
   if (const auto ends = heads_.find(from); ends != heads_.end() && ends->second != to)
     ++candidates_[ends->second].exits;
-  if (to > from || from - to >= kMostWords * 4 || (from ^ to) >= kPageSize) return;
+  if (!is_branch_back(from, to)) return;
   if (candidates_.size() >= kMostCandidates || heads_.size() >= kMostCandidates) {
     candidates_.clear();
     heads_.clear();
@@ -81,6 +75,7 @@ void LaneLoops::stepped(u64 from, u64 to) {
   candidate.branch = from;
   ++candidate.samples;
   shows_more_ |= !candidate.settled;
+  if (loops_->ranking() && !candidate.settled) note_registers(to, candidate);
   if (!candidate.settled && is_hot(candidate)) hot_.push_back(to);
 }
 
@@ -101,6 +96,50 @@ std::optional<LoopCode> LaneLoops::code_at(u64 head, u64 branch) {
 
 bool LaneLoops::holds(const u8* page, const LoopCode& code) const {
   return std::memcmp(page + code.head % kPageSize, code.words.data(), code.words.size() * sizeof(u32)) == 0;
+}
+
+// Two iterations that followed each other.
+void LaneLoops::note_registers(u64 head, Candidate& candidate) {
+  if (candidate.registers.size() < 2) {
+    if (std::exchange(last_head_, head) != head) candidate.registers.clear();
+    candidate.registers.push_back(registers_of(*cpu_));
+  }
+}
+
+// Without a ranking all that are hot; with one the most promising, one at a time.
+void LaneLoops::propose_hot() {
+  if (!loops_->ranking()) {
+    for (const u64 head : hot_) propose(head, candidates_[head]);
+    hot_.clear();
+    return;
+  }
+  std::ranges::sort(hot_);
+  hot_.erase(std::unique(hot_.begin(), hot_.end()), hot_.end());
+  std::erase_if(hot_, [&](u64 head) { return !candidates_.contains(head) || candidates_[head].settled; });
+  u64 best_head = 0;
+  double best = -1;
+  for (const u64 head : hot_) {
+    Candidate& candidate = candidates_[head];
+    if (candidate.chance < 0) candidate.chance = chance_of(head, candidate);
+    const u64 words = (candidate.branch - head) / 4 + 1;
+    const double gain = static_cast<double>(candidate.samples * words) * candidate.chance;
+    if (gain > best) best = gain, best_head = head;
+  }
+  if (best < 0) return;
+  Candidate& candidate = candidates_[best_head];
+  propose(best_head, candidate);
+  if (!candidate.code.words.empty()) loops_->add_guess(candidate.chance >= 0.5, proven_.contains(best_head));
+}
+
+double LaneLoops::chance_of(u64 head, const Candidate& candidate) {
+  const std::optional<LoopCode> code = code_at(head, candidate.branch);
+  if (!code) return 0;
+  const double begin = now_seconds();
+  const auto& registers = candidate.registers;
+  const double chance = accelerate::chance_of(loops_->ranking()->guess(
+      *code, registers.empty() ? nullptr : &registers[0], registers.size() < 2 ? nullptr : &registers[1]));
+  loops_->add_ranked(now_seconds() - begin);
+  return chance;
 }
 
 void LaneLoops::propose(u64 head, Candidate& candidate) {

@@ -30,7 +30,7 @@ ARROWS = {
     "linux": {"base", "memory"},
     "neural": {"base"},
     "symbols": {"base", "isa", "linux"},
-    "accelerate": {"base", "interpreter", "isa", "memory", "translator"},
+    "accelerate": {"base", "interpreter", "isa", "memory", "neural", "translator"},
 }
 ARROWS["machine"] = set(ARROWS)
 # Public headers a room may use; machine implements them all.
