@@ -9,6 +9,7 @@
 #include "formatted.h"
 #include "interrupt.h"
 #include "kvrm/inspect.h"
+#include "kvrm/loops.h"
 #include "kvrm/machine.h"
 #include "machine_options.h"
 #include "streams.h"
@@ -22,6 +23,8 @@ using Json = nlohmann::ordered_json;
 struct LoopsArguments {
   MachineArguments machine;
   bool json = false;
+  bool profile = false;
+  bool is_static = false;
 };
 
 // The share of all instructions that ran in the loop: those in bulk steps are counted, the others estimated from
@@ -106,14 +109,72 @@ void print_loops(const Statistics& statistics) {
   for (const Loop* loop : sorted) print_loop(*loop, statistics);
 }
 
+Json proof_json(const LoopProof& proof) {
+  Json json = {{"proved", proof.proved}};
+  if (proof.proved) {
+    json["kind"] = proof.kind;
+  } else {
+    json["reason"] = proof.reason;
+  }
+  json.update({{"type", proof.type}, {"counter", proof.counter}, {"nodes", proof.nodes}, {"seconds", proof.seconds}});
+  return json;
+}
+
+// The loops in the code of files, one JSON object a line.
+int show_static(const std::vector<std::string>& files) {
+  auto prover = LoopProver::create();
+  if (!prover) return host_error("loops: " + prover.error().message);
+  for (const std::string& file : files) {
+    auto found = find_loops(file);
+    if (!found) return host_error(found.error().message);
+    for (const StaticLoop& one : found.value()) {
+      Json json = {{"file", file}, {"routine", one.routine}, {"address", one.loop.address}, {"words", one.loop.words}};
+      json.update(proof_json(prover->prove(one.loop)));
+      print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+    }
+  }
+  return 0;
+}
+
+// The loops that were counted, one JSON object a line, those with the most instructions first.
+int show_profile(const Statistics& statistics) {
+  auto prover = LoopProver::create();
+  if (!prover) return host_error("loops: " + prover.error().message);
+  std::vector<const Loop*> sorted;
+  for (const Loop& loop : statistics.loops.hottest) sorted.push_back(&loop);
+  const auto weight = [](const Loop* loop) { return loop->samples * loop->words.size(); };
+  std::ranges::sort(sorted, [&](const Loop* a, const Loop* b) {
+    return weight(a) != weight(b) ? weight(a) > weight(b) : a->address < b->address;
+  });
+  for (const Loop* loop : sorted) {
+    Json runs = Json::array();
+    for (const LoopRun& run : loop->runs) {
+      Json one = {{"first", run.first}, {"left", run.left}};
+      if (run.second) one["second"] = *run.second;
+      runs.push_back(std::move(one));
+    }
+    Json json = {{"address", loop->address},
+                 {"words", loop->words},
+                 {"iterations", loop->samples},
+                 {"entries", loop->entries},
+                 {"instructions", statistics.instructions},
+                 {"runs", std::move(runs)}};
+    json.update(proof_json(prover->prove(*loop)));
+    print("{}\n", json.dump());
+  }
+  return 0;
+}
+
 int run(const LoopsArguments& arguments, const Result<std::vector<std::string>>& command) {
   if (!command) return host_error("loops: " + command.error().message);
+  if (arguments.is_static) return show_static(command.value());
   auto settings = settings_of(arguments.machine, command.value());
   if (!settings) return host_error("loops: " + settings.error().message);
   if (command.value().empty()) return host_error("loops: which program? (kvrm loops [OPTIONS] PROGRAM [ARGS...])");
-  if (settings->options.device != Device::kCuda) settings->options.device = Device::kCpu;
-  settings->options.accelerate = true;
+  if (settings->options.device != Device::kCuda || arguments.profile) settings->options.device = Device::kCpu;
+  settings->options.accelerate = !arguments.profile;
   settings->options.proof_share = 1;
+  settings->options.profile_loops = arguments.profile;
   settings->program.standard_output = settings->program.standard_error;
   std::string problem;
   settings->options.notice = [&](const std::string& line) { problem = line; };
@@ -128,6 +189,7 @@ int run(const LoopsArguments& arguments, const Result<std::vector<std::string>>&
   }();
   if (stop.reason == StopReason::kCancelled) return Interrupt::status();
   const Statistics statistics = machine->statistics();
+  if (arguments.profile) return show_profile(statistics);
   if (arguments.json) {
     print("{}\n", as_json(statistics).dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
@@ -145,6 +207,10 @@ void add_loops(CommandSpec program, const std::vector<std::string>& separated, C
   command.takes_guest();
   add_machine_options(command, arguments->machine);
   command.flag("--json", arguments->json, "One JSON object");
+  command.flag("--profile", arguments->profile,
+               "Trace every instruction and count all loops (slow), as JSON: registers of the first iterations, trips");
+  command.flag("--static", arguments->is_static,
+               "Run nothing: prove the loops in the code of FILES (programs, archives, object files), as JSON");
   command.footer(
       "Runs the program with --accelerate on: on the CPU, or on a GPU with --device cuda. The guest's stdout goes to\n"
       "stderr; the report is on stdout.\n"

@@ -105,6 +105,17 @@ Result<std::vector<std::string>> environment_of(const std::vector<std::string>& 
   return env;
 }
 
+Result<void> set_loop_ranking(const MachineArguments& arguments, NeuralOptions& neural) {
+  if (arguments.loop_ranking == "tree") neural.loop_ranking = LoopRanking::kTree;
+  if (arguments.loop_ranking == "network") neural.loop_ranking = LoopRanking::kNetwork;
+  if (arguments.loop_weights.empty()) return {};
+  if (arguments.loop_ranking != "network") return Error{"--loop-weights needs --loop-ranking network"};
+  auto weights = load_weights(arguments.loop_weights);
+  if (!weights) return weights.error();
+  neural.loop_weights = std::move(*weights);
+  return {};
+}
+
 }  // namespace
 
 void add_machine_options(CommandSpec command, MachineArguments& arguments) {
@@ -126,11 +137,19 @@ void add_machine_options(CommandSpec command, MachineArguments& arguments) {
       .show_default();
   command.option("--jit-budget", arguments.jit_budget, "Seconds of compiling the translator may take in all");
   command
-      .option("--accelerate", arguments.accelerate,
-              "Run many iterations at once of loops whose effect is proved; results stay the same. auto: on the CPU, where "
-              "proofs take one percent of the time; on: every hot loop is proved at once, on a GPU too")
+      .option(
+          "--accelerate", arguments.accelerate,
+          "Run many iterations at once of loops whose effect is proved; results stay the same. auto: on the CPU, where "
+          "proofs take one percent of the time; on: every hot loop is proved at once, on a GPU too")
       .one_of({"auto", "on", "off"})
       .show_default();
+  command
+      .option("--loop-ranking", arguments.loop_ranking,
+              "With --accelerate on: which hot loops are proved first; results stay the same")
+      .one_of({"hot", "tree", "network"})
+      .show_default();
+  command.option("--loop-weights", arguments.loop_weights,
+                 "With --loop-ranking network: a weight file of the loop detector instead of the built-in weights");
   command.option("--max-instructions", arguments.max_instructions,
                  "Stop each program after exactly this many instructions (1000000, 1e9)");
   command.option("--memory", arguments.memory, "A guest's memory limit (512M, 4G)").show_default();
@@ -179,6 +198,7 @@ Result<Settings> settings_of(const MachineArguments& arguments, const std::vecto
   settings.options.perf_map = arguments.perf_map;
   settings.options.accelerate = arguments.accelerate != "off";
   if (arguments.accelerate == "on") settings.options.proof_share = 1;
+  if (auto ranked = set_loop_ranking(arguments, settings.options.neural); !ranked) return ranked.error();
   settings.options.windows = !arguments.no_windows;
   settings.options.abandon_compilers = true;  // main() ends with _Exit
   if (const std::string problem = code_cache_problem(arguments.root); !problem.empty()) {

@@ -32,6 +32,8 @@ struct MachineArguments {
   std::string prefetch = "off", prefetch_choices;
   bool lane_stats = false;
   std::string accelerate = "auto";
+  std::string loop_ranking = "hot";
+  std::string loop_weights;
   bool perf_map = false;
   bool no_windows = false;
   bool verbose = false;

@@ -35,9 +35,18 @@ void add_tiers(const Statistics& statistics, Json& json) {
 
 void add_loops(const LoopStatistics& loops, Json& json) {
   if (loops == LoopStatistics{}) return;
-  json["loops"] = {{"found", loops.found},       {"proposed", loops.proposed}, {"proved", loops.proved},
-                   {"left_out", loops.left_out}, {"refused", loops.refused},   {"instructions", loops.instructions},
-                   {"seconds", loops.seconds}};
+  json["loops"] = {{"found", loops.found},
+                   {"proposed", loops.proposed},
+                   {"proved", loops.proved},
+                   {"left_out", loops.left_out},
+                   {"refused", loops.refused},
+                   {"instructions", loops.instructions},
+                   {"proof_seconds", loops.proof_seconds}};
+  if (loops.ranked == 0) return;
+  json["loops"].update({{"ranked", loops.ranked},
+                        {"guessed", loops.guessed},
+                        {"guessed_right", loops.guessed_right},
+                        {"ranking_seconds", loops.ranking_seconds}});
 }
 
 void add_facts(const RunFacts& facts, Json& json) {
@@ -222,6 +231,11 @@ std::string loops_text(const Statistics& statistics) {
   const auto all = static_cast<double>(std::max<std::uint64_t>(statistics.instructions, 1));
   group.line("in bulk steps", formatted("{} instructions, {:.1f} %", whole_number(loops.instructions),
                                         100 * static_cast<double>(loops.instructions) / all));
+  if (loops.ranked != 0) {
+    group.line("ranked", formatted("{} loops in {:.1f} ms; right about {} of {} that were proved or refused",
+                                   whole_number(loops.ranked), 1e3 * loops.ranking_seconds,
+                                   whole_number(loops.guessed_right), whole_number(loops.guessed)));
+  }
   return group.text();
 }
 

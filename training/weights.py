@@ -8,9 +8,10 @@ import numpy as np
 from networks import describe, flatten
 
 
-def save(path: pathlib.Path, network, command: str, metrics: dict):
+def save(path: pathlib.Path, network, command: str, metrics: dict, kind: str = "<f4"):
+    """`kind`: how the file has its numbers, "<f4" or the shorter "<f2"."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    values = flatten(network)
+    values = flatten(network).astype(kind)
     np.save(path, values)
     description = {
         "model": network.model,

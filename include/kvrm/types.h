@@ -45,12 +45,19 @@ struct PrefetchChoice {
   friend bool operator==(const PrefetchChoice&, const PrefetchChoice&) = default;
 };
 
-// Dispatch by a network (docs/neural-dispatch.md), and prefetching.
+// Which loops are proved first: those with the most samples, or those for which a tree or a network also expects that
+// they can be proved.
+enum class LoopRanking { kHottest, kTree, kNetwork };
+
+// Dispatch by a network (docs/neural-dispatch.md), prefetching, and the order in which loops are proved
+// (docs/co-processors.md).
 struct NeuralOptions {
   Dispatch dispatch = Dispatch::kTable;
   WeightsPointer weights = {};  // of the dispatch network; null: the built-in weights
   bool unverified = false;  // kNeural: accept weights without a passed verification; the statistics say so
   bool every = false;  // route a word each time it runs, to measure what routing costs
+  LoopRanking loop_ranking = LoopRanking::kHottest;  // with Options::accelerate; results never depend on it
+  WeightsPointer loop_weights = {};  // of the loop detector, for kNetwork; null: the built-in weights
   // On a GPU, for lanes that have a warp each. No result changes. The CPU device accepts it and prefetches nothing.
   Prefetch prefetch = Prefetch::kOff;
   std::vector<PrefetchChoice> prefetch_choices = {};  // kNetwork: of choose_prefetches() (prefetch.h)
@@ -85,6 +92,9 @@ struct Options {
   bool accelerate = true;
   // The share of the run time that proving loops may take, in a thread of its own. 1: every hot loop is proved at once.
   double proof_share = 0.01;
+  // CPU device, instead of `accelerate`: every instruction is traced and counted for its loop, and none is proposed.
+  // The interpreter runs everything, many times slower than otherwise.
+  bool profile_loops = false;
   // For a process that ends with std::_Exit: destroying a machine does not wait for running compilers.
   bool abandon_compilers = false;
   unsigned threads = 0;  // CPU device: host threads for its lanes; 0: one per host processor
@@ -220,7 +230,15 @@ struct Tier {
   friend bool operator==(const Tier&, const Tier&) = default;
 };
 
-// A loop that was proposed for bulk steps.
+// The beginning of one run through a loop: X0 to X30 and SP at its first word.
+struct LoopRun {
+  std::array<std::uint64_t, 32> first{};  // when the branch back was first taken
+  std::optional<std::array<std::uint64_t, 32>> second;  // and an iteration later
+  std::uint64_t left = 0;  // how often the branch back was taken in the whole run
+  friend bool operator==(const LoopRun&, const LoopRun&) = default;
+};
+
+// A loop that was proposed for bulk steps, or counted.
 struct Loop {
   std::uint64_t address = 0;  // of its first word
   std::vector<std::uint32_t> words;
@@ -232,6 +250,8 @@ struct Loop {
   std::uint64_t iterations = 0;  // in bulk steps
   std::uint64_t instructions = 0;  // in bulk steps
   std::uint64_t left_out = 0;  // lanes for which its bulk steps did not pay
+  std::uint64_t entries = 0;  // with Options::profile_loops: runs through it
+  std::vector<LoopRun> runs;  // the first of them
   friend bool operator==(const Loop&, const Loop&) = default;
 };
 
@@ -243,7 +263,10 @@ struct LoopStatistics {
   std::uint64_t left_out = 0;  // proved, but too short to pay; of each lane
   std::map<std::string, std::uint64_t> refused;  // by reason
   std::uint64_t instructions = 0;  // in bulk steps
-  double seconds = 0;  // of processor time spent proving
+  std::uint64_t ranked = 0;  // loops that a tree or a network was asked about, in each lane
+  std::uint64_t guessed = 0, guessed_right = 0;  // of these, settled ones; whether it told proved from refused ones
+  double ranking_seconds = 0;  // spent asking it
+  double proof_seconds = 0;  // spent proving and refusing
   std::vector<Loop> hottest;  // the most frequent first
 
   KVRM_API LoopStatistics& operator+=(const LoopStatistics& more);

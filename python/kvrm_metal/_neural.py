@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -83,6 +84,7 @@ class PyNeuralMetalCPU(ManyLanes):
         self, num_lanes: int = 1, memory_size: int = 16 * MEBIBYTE, weights: NeuralWeightCollection | None = None
     ):
         super().__init__(num_lanes, memory_size, "neural")
+        self._routing: tuple[str, kvrm.Weights | None] = ("neural", None)
         self.loop_weights: kvrm.Weights | None = None
         self.memory_weights: kvrm.Weights | None = None
         self.prefetch_choices: list[tuple[int, str, int]] = []
@@ -103,7 +105,8 @@ class PyNeuralMetalCPU(ManyLanes):
 
     def load_dispatch_weights(self, weights: Sequence[float]) -> None:
         """135 or 10,279 numbers. Unless they were proven right the table decides and predictions are recorded."""
-        self._remake(*_router(weights))
+        self._routing = _router(weights)
+        self._remake(*self._routing)
 
     def load_memory_weights(self, weights: Sequence[float]) -> None:
         """271,124 numbers of the memory oracle, which choose_prefetches() asks; otherwise those that come with kvrm."""
@@ -116,10 +119,19 @@ class PyNeuralMetalCPU(ManyLanes):
         self.prefetch_choices = kvrm.choose_prefetches(program, list(arguments), accesses, self.memory_weights)
         return sum(policy != "none" for _, policy, _ in self.prefetch_choices)
 
-    # These are checked and kept; nothing asks these networks yet.
-
     def load_loop_weights(self, weights: Sequence[float]) -> None:
+        """1,083,397 numbers. Loops run in bulk steps from now on (CPU device); the network says which are proved first.
+        Results never depend on it."""
         self.loop_weights = _of_model(weights, "loop-detector")
+        self._more = {"accelerate": True, "loop_ranking": "network", "loop_weights": self.loop_weights}
+        self._remake(*self._routing)
+
+    def loop_statistics(self) -> dict[str, Any]:
+        """Loops found, proposed, proved and refused, instructions in bulk steps; `ranked`: loops that the network was
+        asked about; `guessed_right` of `guessed`: how often the prover agreed that a loop can be proved, or not."""
+        return dict(self.machine.statistics().loops)
+
+    # These are checked and kept; nothing asks these networks yet.
 
     def load_pattern_weights(self, weights: Sequence[float]) -> None:
         self.pattern_weights = _of_model(weights, "pattern-recogniser")

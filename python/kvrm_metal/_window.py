@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -60,19 +61,25 @@ class Window:
 
     def __init__(self, memory_size: int, lanes: int = 1, dispatch: str = "table", weights: kvrm.Weights | None = None):
         self.memory_size = memory_size
+        self._more: dict[str, Any] = {}  # options of the machine that weights ask for
         self.machine = self._make(lanes, dispatch, weights)
 
     def _make(self, lanes: int, dispatch: str, weights: kvrm.Weights | None) -> kvrm.Machine:
         device = os.environ.get("KVRM_DEVICE", "auto")
         # The window, and room for the lane's page tables.
         machine = kvrm.Machine(
-            device=device, lanes=lanes, memory=self.memory_size + MEBIBYTE, dispatch=dispatch, weights=weights
+            device=device,
+            lanes=lanes,
+            memory=self.memory_size + MEBIBYTE,
+            dispatch=dispatch,
+            weights=weights,
+            **self._more,
         )
         machine.map(0, self.memory_size, "rwx")
         return machine
 
-    def _remake(self, dispatch: str, weights: kvrm.Weights) -> None:
-        """Another router for the same state."""
+    def _remake(self, dispatch: str, weights: kvrm.Weights | None) -> None:
+        """Another router, or other options, for the same state."""
         old, new = self.machine, self._make(self.machine.lanes, dispatch, weights)
         for lane in range(old.lanes):
             memory = old.read_array(0, self.memory_size // 4096 * 4096, lane=lane).reshape(-1, 4096)

@@ -64,6 +64,12 @@ Engine engine_named(const std::string& name) {
                           {{{"auto", Engine::kAuto}, {"interp", Engine::kInterpreter}, {"jit", Engine::kJit}}});
 }
 
+LoopRanking loop_ranking_named(const std::string& name) {
+  return named<LoopRanking, 3>(
+      "loop_ranking", name,
+      {{{"hot", LoopRanking::kHottest}, {"tree", LoopRanking::kTree}, {"network", LoopRanking::kNetwork}}});
+}
+
 Dispatch dispatch_named(const std::string& name) {
   return named<Dispatch, 3>(
       "dispatch", name, {{{"table", Dispatch::kTable}, {"neural", Dispatch::kNeural}, {"hybrid", Dispatch::kHybrid}}});

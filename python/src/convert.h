@@ -103,6 +103,7 @@ Device device_named(const std::string& name);
 Engine engine_named(const std::string& name);
 Dispatch dispatch_named(const std::string& name);
 Prefetch prefetch_named(const std::string& name);
+LoopRanking loop_ranking_named(const std::string& name);
 Clock clock_named(const std::string& name);
 
 // None, Weights, the path of a file, or numbers.
@@ -114,7 +115,7 @@ Options options_from(const nb::kwargs& given);
   "device: str = 'auto', engine: str = 'auto', lanes: int = 1, memory: int = 4294967296, "                       \
   "shared_memory: bool = False, threads: int = 0, ordinal: int = 0, spread_jobs: bool = False, "                 \
   "jit_threshold: int | None = None, jit_budget: float | None = None, windows: bool = True, "                    \
-  "accelerate: bool = True, proof_share: float = 0.01, dispatch: str = 'table', "                                                          \
+  "accelerate: bool = True, proof_share: float = 0.01, dispatch: str = 'table', "                                \
   "weights: Weights | str | os.PathLike[str] | numpy.typing.ArrayLike | None = None, unverified: bool = False, " \
   "dispatch_every: bool = False"
 

@@ -62,6 +62,9 @@ const std::map<std::string, Setter>& setters() {
       {"windows", set<&Options::windows>},
       {"accelerate", set<&Options::accelerate>},
       {"proof_share", set<&Options::proof_share>},
+      {"loop_ranking",
+       [](Options& o, nb::handle v) { o.neural.loop_ranking = loop_ranking_named(nb::cast<std::string>(v)); }},
+      {"loop_weights", [](Options& o, nb::handle v) { o.neural.loop_weights = weights_from(v); }},
       {"dispatch", [](Options& o, nb::handle v) { o.neural.dispatch = dispatch_named(nb::cast<std::string>(v)); }},
       {"weights", [](Options& o, nb::handle v) { o.neural.weights = weights_from(v); }},
       {"unverified", [](Options& o, nb::handle v) { o.neural.unverified = nb::cast<bool>(v); }},
@@ -89,6 +92,8 @@ Options options_from(const nb::kwargs& given) {
   }
   if (options.neural.dispatch == Dispatch::kTable && options.neural.weights)
     throw nb::value_error("weights need dispatch='neural' or 'hybrid'");
+  if (options.neural.loop_ranking != LoopRanking::kNetwork && options.neural.loop_weights)
+    throw nb::value_error("loop_weights need loop_ranking='network'");
   return options;
 }
 

@@ -122,9 +122,13 @@ nb::dict loops_of(const Statistics& statistics) {
   result["proposed"] = loops.proposed;
   result["proved"] = loops.proved;
   result["left_out"] = loops.left_out;
-  result["seconds"] = loops.seconds;
   result["refused"] = refused;
   result["instructions"] = loops.instructions;
+  result["ranked"] = loops.ranked;
+  result["guessed"] = loops.guessed;
+  result["guessed_right"] = loops.guessed_right;
+  result["ranking_seconds"] = loops.ranking_seconds;
+  result["proof_seconds"] = loops.proof_seconds;
   return result;
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
 #include "accelerate/freestanding/step.h"
 #include "accelerate/lane_memory.h"
+#include "accelerate/ranking.h"
 #include "interpreter/handlers.h"
 #include "interpreter/predecode.h"
 #include "translator/host/thread_clock.h"
@@ -17,7 +17,6 @@ namespace {
 using interpreter::Entry;
 using memory::kPageSize;
 
-constexpr u64 kMostWords = 64;
 // Without regions, traces of so many instructions are taken after so many others: at first, and while they show loops
 // that are not proposed yet.
 constexpr u32 kTraceSteps = 32;
@@ -37,12 +36,6 @@ constexpr double kMostSeconds = 5e-6;
 constexpr double kExitSeconds = 5e-8;
 // Beside regions a column has to save so many words: it costs as much as one or two.
 constexpr double kWordsAColumn = 4;
-
-double now_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 }  // namespace
 
@@ -68,6 +61,8 @@ LaneLoops::~LaneLoops() {
 // --- what is hot ---------------------------------------------------------------------------------------------------
 
 interpreter::Regions::Pace LaneLoops::between_bursts(const Cpu& cpu, u64 retired) {
+  cpu_ = &cpu;
+  last_head_ = 0;
   since_clock_ += retired;
   if (!hot_.empty() && (since_clock_ >= kClockPeriod || loops_->proves_at_once())) propose_hot();
   if (!waiting_.empty()) take_answers();
@@ -85,7 +80,7 @@ void LaneLoops::stepped(u64 from, u64 to) {
   ++sampled_;
   if (const auto ends = heads_.find(from); ends != heads_.end() && ends->second != to)
     ++candidates_[ends->second].exits;
-  if (to > from || from - to >= kMostWords * 4 || (from ^ to) >= kPageSize) return;
+  if (!is_branch_back(from, to)) return;
   if (candidates_.size() >= kMostCandidates || heads_.size() >= kMostCandidates) {
     candidates_.clear();
     heads_.clear();
@@ -97,6 +92,7 @@ void LaneLoops::stepped(u64 from, u64 to) {
   candidate.branch = from;
   ++candidate.samples;
   shows_more_ |= !candidate.proposed;
+  if (loops_->ranking() && !candidate.is_hot) note_registers(to, candidate);
   if (candidate.is_hot || !is_hot(candidate)) return;
   candidate.is_hot = true;
   hot_.push_back(to);
@@ -121,7 +117,15 @@ bool LaneLoops::holds(const u8* page, const LoopCode& code) const {
   return std::memcmp(page + code.head % kPageSize, code.words.data(), code.words.size() * sizeof(u32)) == 0;
 }
 
-// Those that were hot first come first, as far as there is time for proofs.
+// Two iterations that followed each other.
+void LaneLoops::note_registers(u64 head, Candidate& candidate) {
+  if (candidate.registers.size() < 2) {
+    if (std::exchange(last_head_, head) != head) candidate.registers.clear();
+    candidate.registers.push_back(registers_of(*cpu_));
+  }
+}
+
+// Those that were hot first, or that are the most promising, come first, as far as there is time for proofs.
 void LaneLoops::propose_hot() {
   const double now = translator::thread_seconds();
   const bool is_same_thread = std::exchange(thread_, std::this_thread::get_id()) == std::this_thread::get_id();
@@ -129,9 +133,33 @@ void LaneLoops::propose_hot() {
   clock_ = now;
   since_clock_ = 0;
   while (!hot_.empty() && loops_->grants(std::exchange(run, 0))) {
-    propose(hot_.front(), candidates_[hot_.front()]);
-    hot_.erase(hot_.begin());
+    const auto next = loops_->ranking() ? most_promising() : hot_.begin();
+    const u64 head = *next;
+    hot_.erase(next);
+    propose(head, candidates_[head]);
   }
+}
+
+// Of those that are hot, by the instructions that a proof is expected to save.
+std::vector<u64>::iterator LaneLoops::most_promising() {
+  const auto gain = [&](u64 head) {
+    Candidate& candidate = candidates_[head];
+    if (candidate.chance < 0) candidate.chance = chance_of(head, candidate);
+    const u64 words = (candidate.branch - head) / 4 + 1;
+    return static_cast<double>(candidate.samples * words) * candidate.chance;
+  };
+  return std::ranges::max_element(hot_, {}, gain);
+}
+
+double LaneLoops::chance_of(u64 head, const Candidate& candidate) {
+  const std::optional<LoopCode> code = code_at(head, candidate.branch);
+  if (!code) return 0;
+  const double begin = now_seconds();
+  const auto& registers = candidate.registers;
+  const double chance = accelerate::chance_of(loops_->ranking()->guess(
+      *code, registers.empty() ? nullptr : &registers[0], registers.size() < 2 ? nullptr : &registers[1]));
+  loops_->add_ranked(now_seconds() - begin);
+  return chance;
 }
 
 bool LaneLoops::has_company() const {
@@ -167,6 +195,8 @@ bool LaneLoops::may_pay(const ProvenLoop& loop) const {
 }
 
 void LaneLoops::settle(const LoopCode& code, std::shared_ptr<const ProvenLoop> loop) {
+  if (const auto found = candidates_.find(code.head); found != candidates_.end() && found->second.chance >= 0)
+    loops_->add_guess(found->second.chance >= 0.5, loop != nullptr);
   if (!loop || !may_pay(*loop)) return;
   Proven& proven = proven_[code.head];
   if (proven.slot) {  // other code at the same address

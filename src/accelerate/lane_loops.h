@@ -45,6 +45,8 @@ class LaneLoops final : public interpreter::Regions, public interpreter::BulkSte
     u64 samples = 0, exits = 0;  // how often it was taken and not taken
     LoopCode code;  // what was proposed
     bool is_hot = false, proposed = false;
+    std::vector<LoopRegisters> registers;  // with a ranking: at the head, of two iterations in a row
+    double chance = -1;  // that it can be proved; less than 0: the ranking was not asked yet
   };
   // A proven loop. Its head's entry, if it is decoded, asks for bulk steps.
   struct Proven {
@@ -61,6 +63,9 @@ class LaneLoops final : public interpreter::Regions, public interpreter::BulkSte
   };
 
   bool is_hot(const Candidate& candidate) const;
+  void note_registers(u64 head, Candidate& candidate);
+  double chance_of(u64 head, const Candidate& candidate);
+  std::vector<u64>::iterator most_promising();
   void propose(u64 head, Candidate& candidate);
   void propose_hot();
   void take_answers();
@@ -96,6 +101,8 @@ class LaneLoops final : public interpreter::Regions, public interpreter::BulkSte
   u64 newly_found_ = 0, sampled_ = 0;
   u64 since_trace_ = 0, period_ = 1;
   bool tracing_ = false, shows_more_ = true;
+  const Cpu* cpu_ = nullptr;
+  u64 last_head_ = 0;  // of the last branch back in this trace
 };
 
 }  // namespace kvrm::accelerate

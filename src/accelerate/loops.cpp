@@ -1,11 +1,18 @@
 #include "accelerate/loops.h"
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
 #include "translator/host/thread_clock.h"
 
 namespace kvrm::accelerate {
+
+double now_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 // Owners hold a handle whose end closes the prover; its thread holds the object itself.
 std::shared_ptr<Loops> Loops::create(std::string& error, const ProverSettings& settings) {
@@ -92,6 +99,23 @@ std::shared_ptr<const ProvenLoop> Loops::prove(const LoopCode& code) {
   return loops_[{code.head, code.words}].facts.proven;
 }
 
+void Loops::add_ranked(double seconds) {
+  const std::lock_guard lock(mutex_);
+  ++ranked_.ranked;
+  ranked_.ranking_seconds += seconds;
+}
+
+void Loops::add_guess(bool expected, bool proved) {
+  const std::lock_guard lock(mutex_);
+  ++ranked_.guessed;
+  ranked_.right += expected == proved;
+}
+
+RankingFacts Loops::ranking_facts() const {
+  const std::lock_guard lock(mutex_);
+  return ranked_;
+}
+
 std::optional<std::shared_ptr<const ProvenLoop>> Loops::ask(const LoopCode& code) {
   if (!settings_.in_background) return prove(code);
   const std::lock_guard lock(mutex_);
@@ -133,6 +157,24 @@ void Loops::report(const LoopCode& code, const LaneReport& lane) {
   facts.iterations += lane.iterations;
   facts.instructions += lane.instructions;
   facts.left_out += lane.left_out;
+}
+
+LoopRegisters registers_of(const Cpu& cpu) {
+  LoopRegisters registers;
+  std::copy_n(cpu.x, 31, registers.begin());
+  registers[31] = cpu.x[kSpSlot];
+  return registers;
+}
+
+void Loops::add_profile(LoopFacts facts) {
+  const std::lock_guard lock(mutex_);
+  found_.fetch_add(1, std::memory_order_relaxed);
+  const Key key{facts.code.head, facts.code.words};
+  const u64 samples = facts.samples, entries = facts.entries;
+  const auto [at, is_new] = loops_.try_emplace(key, Entry{std::move(facts), true});
+  if (is_new) return;
+  at->second.facts.samples += samples;
+  at->second.facts.entries += entries;
 }
 
 std::vector<LoopFacts> Loops::facts() const {

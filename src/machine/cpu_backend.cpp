@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "machine/jobs.h"
+#include "machine/loop_ranking.h"
 #include "machine/loop_statistics.h"
 #include "machine/stops.h"
 
@@ -76,6 +77,12 @@ std::vector<Tier> tiers_of(const translator::Counts& counts, u64 instructions) {
   return {std::move(interpreter), std::move(quick), std::move(regions)};
 }
 
+std::vector<LoopRun> runs_of(const accelerate::LoopFacts& facts) {
+  std::vector<LoopRun> runs;
+  for (const accelerate::LoopRun& run : facts.runs) runs.push_back({run.first, run.second, run.left});
+  return runs;
+}
+
 }  // namespace
 
 LoopStatistics statistics_of(const accelerate::Loops& loops) {
@@ -91,11 +98,17 @@ LoopStatistics statistics_of(const accelerate::Loops& loops) {
     result.instructions += facts.instructions;
     result.hottest.push_back({facts.code.head, facts.code.words, facts.proven != nullptr,
                               facts.proven ? accelerate::to_string(facts.proven->proof().kind) : "", facts.refusal,
-                              facts.samples, facts.steps, facts.iterations, facts.instructions, facts.left_out});
+                              facts.samples, facts.steps, facts.iterations, facts.instructions, facts.left_out,
+                              facts.entries, runs_of(facts)});
   }
   result.found = loops.found();
   result.sampled = loops.sampled();
-  result.seconds = loops.seconds();
+  const accelerate::RankingFacts ranked = loops.ranking_facts();
+  result.ranked = ranked.ranked;
+  result.guessed = ranked.guessed;
+  result.guessed_right = ranked.right;
+  result.ranking_seconds = ranked.ranking_seconds;
+  result.proof_seconds = loops.seconds();
   return result;
 }
 
@@ -107,7 +120,7 @@ CpuBackend::CpuBackend(const Options& options, DispatchOptions dispatch,
       engine_(options.engine),
       dispatch_(std::move(dispatch)),
       translator_(std::move(translator)),
-      acceleration_{std::move(loops)},
+      acceleration_{.loops = std::move(loops), .profile = options.profile_loops},
       windows_(translator_ && options.windows),
       cache_(translator_ && !translator_->settings().folder.path().empty(), options.notice),
       shared_memory_(options.shared_memory ? std::make_shared<memory::AddressSpace>(memory_limit_, true) : nullptr),
@@ -121,10 +134,20 @@ Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options, D
   auto translator = make_translator(options, dispatch, error);
   if (!translator && options.engine == Engine::kJit && !error.empty()) return Error{error};
   std::shared_ptr<accelerate::Loops> loops;
-  if (options.accelerate && !options.shared_memory && dispatch.is_table() && !dispatch.every()) {
+  // A network that nobody has verified may take a word for another one than the prover does.
+  const bool is_exact = dispatch.mode() != dispatch::Mode::kNeural || !options.neural.unverified;
+  if (options.accelerate && !options.profile_loops && !options.shared_memory && is_exact && !dispatch.every()) {
+    auto ranking = ranking_of(options.neural);
+    if (!ranking) return ranking.error();
     const bool at_once = options.proof_share >= 1;
-    loops = accelerate::Loops::create(error, {!at_once, options.abandon_compilers, options.proof_share});
+    loops = accelerate::Loops::create(error,
+                                      {!at_once, options.abandon_compilers, options.proof_share, std::move(*ranking)});
     if (!loops && options.notice) options.notice("no bulk steps of loops: " + error);
+  }
+  if (options.profile_loops) {
+    if (options.shared_memory || dispatch.every()) return Error{"loops of this kind of machine cannot be counted"};
+    loops = accelerate::Loops::of_profiles();
+    translator = nullptr;
   }
   return std::unique_ptr<CpuBackend>(
       new CpuBackend(options, std::move(dispatch), std::move(translator), std::move(loops)));

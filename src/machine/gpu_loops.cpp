@@ -64,7 +64,7 @@ bool GpuLoops::propose(const SharedCode& code, u32 head, u32 branch, u64 samples
   }
   // As traces count: how often its branch was there.
   const u64 body = known.code.words.size();
-  loops_->report(known.code, (samples + body - 1) / body, 0, 0, false);
+  loops_->report(known.code, {.samples = (samples + body - 1) / body});
   return known.proven != nullptr;
 }
 
@@ -123,7 +123,11 @@ Result<void> GpuLoops::count(LaneSet& set) {
   if (!counts) return counts.error();
   for (std::size_t i = 0; i < std::min(counts->size(), installed_.size()); ++i) {
     const auto& [steps, iterations, left_out] = (*counts)[i];
-    loops_->report(known_[installed_[i]].code, 0, steps, iterations, left_out != 0);
+    const accelerate::LoopCode& code = known_[installed_[i]].code;
+    loops_->report(code, {.steps = steps,
+                          .iterations = iterations,
+                          .instructions = iterations * code.words.size(),
+                          .left_out = left_out != 0});
   }
   return {};
 }

@@ -31,7 +31,7 @@ Tier& Tier::operator+=(const Tier& more) {
 
 LoopStatistics& LoopStatistics::operator+=(const LoopStatistics& more) {
   const auto& [more_found, more_sampled, more_proposed, more_proved, more_left_out, more_refused, more_instructions,
-               more_seconds, more_hottest] = more;
+               more_ranked, more_guessed, more_right, more_ranking, more_proof, more_hottest] = more;
   found += more_found;
   sampled += more_sampled;
   proposed += more_proposed;
@@ -39,7 +39,11 @@ LoopStatistics& LoopStatistics::operator+=(const LoopStatistics& more) {
   left_out += more_left_out;
   for (const auto& [reason, count] : more_refused) refused[reason] += count;
   instructions += more_instructions;
-  seconds += more_seconds;
+  ranked += more_ranked;
+  guessed += more_guessed;
+  guessed_right += more_right;
+  ranking_seconds += more_ranking;
+  proof_seconds += more_proof;
   hottest.insert(hottest.end(), more_hottest.begin(), more_hottest.end());
   std::ranges::sort(hottest, [](const Loop& a, const Loop& b) {
     return a.samples != b.samples ? a.samples > b.samples : a.address < b.address;

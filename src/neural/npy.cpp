@@ -64,6 +64,31 @@ std::optional<std::uint64_t> count_of(std::string_view shape) {
   }
 }
 
+// An IEEE half.
+float widened(std::uint16_t half) {
+  const std::uint32_t sign = std::uint32_t{half & 0x8000u} << 16, exponent = half >> 10 & 31u, fraction = half & 1023u;
+  if (exponent == 0) {
+    const float small = static_cast<float>(fraction) * 0x1p-24f;
+    return sign ? -small : small;
+  }
+  const std::uint32_t wide = exponent == 31 ? 255 : exponent + 112;
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+std::vector<float> values_of(std::span<const std::byte> data, std::size_t size) {
+  std::vector<float> values(data.size() / size);
+  if (size == sizeof(float)) {
+    if (!values.empty()) std::memcpy(values.data(), data.data(), data.size());
+    return values;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::uint16_t half = 0;
+    std::memcpy(&half, &data[i * size], size);
+    values[i] = widened(half);
+  }
+  return values;
+}
+
 }  // namespace
 
 Result<std::vector<float>> parse_npy(std::span<const std::byte> bytes) {
@@ -84,18 +109,18 @@ Result<std::vector<float>> parse_npy(std::span<const std::byte> bytes) {
 
   const auto type = header.value("descr"), order = header.value("fortran_order"), shape = header.value("shape");
   if (!type || !order || !shape) return Error{"a NumPy file whose header makes no sense"};
-  if (*type != "'<f4'") return Error{"its values are " + std::string(*type) + ", not '<f4' (float32, little endian)"};
+  const std::size_t size = *type == "'<f2'" ? 2 : sizeof(float);
+  if (size == sizeof(float) && *type != "'<f4'")
+    return Error{"its values are " + std::string(*type) + ", not '<f4' (float32, little endian) or '<f2'"};
   if (*order != "False") return Error{"its values are in Fortran's order"};
   const auto count = count_of(*shape);
   if (!count) return Error{"its shape " + std::string(*shape) + " makes no sense"};
   const std::span<const std::byte> data = bytes.subspan(begin + header_size);
-  if (data.size() != *count * sizeof(float)) {
+  if (data.size() != *count * size) {
     return Error{"its header promises " + std::to_string(*count) + " values, " + std::to_string(data.size()) +
-                 " bytes follow: it is " + (data.size() < *count * sizeof(float) ? "cut short" : "too long")};
+                 " bytes follow: it is " + (data.size() < *count * size ? "cut short" : "too long")};
   }
-  std::vector<float> values(*count);
-  if (!values.empty()) std::memcpy(values.data(), data.data(), data.size());
-  return values;
+  return values_of(data, size);
 }
 
 }  // namespace kvrm::neural

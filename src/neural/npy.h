@@ -9,8 +9,8 @@
 
 namespace kvrm::neural {
 
-// The values of an array of little-endian float32 in C order; its shape does not matter. Anything else, and anything
-// that is not exactly as long as its header says, is an error.
+// The values of an array of little-endian float32 or float16 in C order; its shape does not matter. Anything else, and
+// anything that is not exactly as long as its header says, is an error.
 Result<std::vector<float>> parse_npy(std::span<const std::byte> bytes);
 
 }  // namespace kvrm::neural

@@ -26,6 +26,15 @@ TEST(Npy, TakesWhatNumPyWrites) {
   EXPECT_EQ(parse_npy(bytes_of(npy(header_of("()"), {2.5f}))).value(), std::vector<float>{2.5f});
 }
 
+TEST(Npy, WidensHalves) {
+  // 1, -2, 1/3, the least and the greatest number, the least normal one, zero.
+  const std::string halves("\x00\x3c\x00\xc0\x55\x35\x01\x00\xff\x7b\x00\x04\x00\x80", 14);
+  auto parsed = parse_npy(bytes_of(npy(header_of("(7,)", "<f2"), {}) + halves));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*parsed, (std::vector<float>{1, -2, 0x1.554p-2f, 0x1p-24f, 65504, 0x1p-14f, 0}));
+  EXPECT_NE(refusal(npy(header_of("(7,)", "<f2"), {}) + halves.substr(1)).find("cut short"), std::string::npos);
+}
+
 TEST(Npy, RefusesWithAReason) {
   const std::vector<float> values(8);
   EXPECT_EQ(refusal(""), "not a NumPy file");

@@ -31,7 +31,7 @@ ARROWS = {
     "neural": {"base"},
     "prefetch": {"base", "neural"},
     "symbols": {"base", "isa", "linux"},
-    "accelerate": {"base", "interpreter", "isa", "memory", "translator"},
+    "accelerate": {"base", "interpreter", "isa", "memory", "neural", "translator"},
 }
 ARROWS["machine"] = set(ARROWS)
 # Public headers a room may use; machine implements them all.

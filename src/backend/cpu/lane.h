@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "accelerate/lane_loops.h"
+#include "accelerate/profile.h"
 #include "base/cpu.h"
 #include "interpreter/interpreter.h"
 #include "memory/address_space.h"
@@ -18,6 +19,7 @@ namespace kvrm::backend::cpu {
 struct Acceleration {
   std::shared_ptr<accelerate::Loops> loops;
   bool eager = false;  // every loop that is seen is proposed, for tests
+  bool profile = false;  // loops are counted instead
 };
 
 class Lane {
@@ -27,7 +29,9 @@ class Lane {
        std::shared_ptr<translator::Translator> translator = nullptr, const Acceleration& acceleration = {})
       : space_(std::move(space)), interpreter_(*space_, dispatch_here(dispatch)) {
     if (translator) regions_.emplace(std::move(translator), interpreter_);
-    if (acceleration.loops && !space_->is_shared())
+    if (acceleration.loops && acceleration.profile)
+      profile_.emplace(acceleration.loops, interpreter_);
+    else if (acceleration.loops && !space_->is_shared())
       loops_.emplace(acceleration.loops, interpreter_, regions_ ? &*regions_ : nullptr, acceleration.eager);
   }
 
@@ -42,6 +46,7 @@ class Lane {
   // Tells Loops what the lane has done. The lane is stopped.
   void report_loops() {
     if (loops_) loops_->report();
+    if (profile_) profile_->report();
   }
 
  private:
@@ -56,6 +61,7 @@ class Lane {
   interpreter::Interpreter interpreter_;
   std::optional<translator::LaneRegions> regions_;
   std::optional<accelerate::LaneLoops> loops_;
+  std::optional<accelerate::LoopProfile> profile_;
 };
 
 }  // namespace kvrm::backend::cpu
