@@ -123,7 +123,12 @@ class PyNeuralMetalCPU(ManyLanes):
         """1,083,397 numbers. Loops run in bulk steps from now on (CPU device); the network says which are proved first.
         Results never depend on it."""
         self.loop_weights = _of_model(weights, "loop-detector")
-        self._more = {"accelerate": True, "loop_ranking": "network", "loop_weights": self.loop_weights}
+        self._more = {
+            "accelerate": True,
+            "proof_share": 1.0,
+            "loop_ranking": "network",
+            "loop_weights": self.loop_weights,
+        }
         self._remake(*self._routing)
 
     def loop_statistics(self) -> dict[str, Any]:

@@ -134,12 +134,13 @@ Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options, D
   auto translator = make_translator(options, dispatch, error);
   if (!translator && options.engine == Engine::kJit && !error.empty()) return Error{error};
   std::shared_ptr<accelerate::Loops> loops;
-  // A network that nobody has verified may take a word for another one than the prover does.
-  const bool is_exact = dispatch.mode() != dispatch::Mode::kNeural || !options.neural.unverified;
-  if (options.accelerate && !options.profile_loops && !options.shared_memory && is_exact && !dispatch.every()) {
+  const bool at_once = options.proof_share >= 1;
+  // Words of proved loops are decoded again, which counts for a network, too. One that nobody has verified may take a
+  // word for another one than the prover does.
+  const bool is_known = dispatch.is_table() || (at_once && !options.neural.unverified);
+  if (options.accelerate && !options.profile_loops && !options.shared_memory && is_known && !dispatch.every()) {
     auto ranking = ranking_of(options.neural);
     if (!ranking) return ranking.error();
-    const bool at_once = options.proof_share >= 1;
     loops = accelerate::Loops::create(error,
                                       {!at_once, options.abandon_compilers, options.proof_share, std::move(*ranking)});
     if (!loops && options.notice) options.notice("no bulk steps of loops: " + error);
