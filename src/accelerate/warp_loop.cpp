@@ -10,7 +10,7 @@ namespace {
 // What this file and warp_step.h know of a program. What is added to these needs an answer here.
 static_assert(sizeof(Node) == 16 && sizeof(Access) == 10 && sizeof(Carried) == 12 && sizeof(Output) == 6 &&
               sizeof(Test) == 8);
-static_assert(sizeof(LoopProgram) == 12 * sizeof(List<Node>) + 6 * sizeof(void*));
+static_assert(sizeof(LoopProgram) == 13 * sizeof(List<Node>) + 7 * sizeof(void*));
 
 class WarpLoopMaker {
  public:
@@ -141,6 +141,8 @@ std::vector<u8> WarpLoopMaker::run(std::string& refusal) {
   const std::vector<u16> finals = sort_by_level(program_.finals, final_ends);
   bytes_.resize(sizeof(WarpLoop));
   LoopProgram& program = loop_.program = program_;
+  program.native = nullptr;  // the host's
+  program.tables = {};
   program.nodes = put(program_.nodes);
   program.shapes = put(std::span(program_.shapes, program_.nodes.count));
   program.column_of = put(std::span(program_.column_of, program_.nodes.count));
