@@ -6,6 +6,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include <utility>
 #include <vector>
 
 #include "base/types.h"
@@ -111,7 +112,66 @@ void copy_where_used(llvm::Instruction& conversion) {
   if (conversion.use_empty()) conversion.eraseFromParent();
 }
 
+// Whether only the store needs what it adds, and nothing in its block before it looks at the place.
+bool may_store_before(const llvm::StoreInst& store, const llvm::LoadInst& load, const PHINode& flags) {
+  const auto* const place = llvm::dyn_cast<llvm::GetElementPtrInst>(store.getPointerOperand());
+  if (!place || !place->hasAllConstantIndices() || !llvm::isa<llvm::Argument>(place->getPointerOperand())) return false;
+  if (load.getPointerOperand() != place || flags.getParent() != store.getParent()) return false;
+  for (u32 i = 0; i < flags.getNumIncomingValues(); ++i) {
+    const bool is_zero = match(flags.getIncomingValue(i), llvm::PatternMatch::m_Zero());
+    if (!is_zero && flags.getIncomingBlock(i)->getSingleSuccessor() != store.getParent()) return false;
+  }
+  for (const llvm::Instruction& instruction : *store.getParent()) {
+    if (&instruction == &store) return true;
+    if (llvm::isa<llvm::CallBase>(instruction)) return false;
+    const auto* const other = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+    if (other && other != &load && other->getPointerOperand() == place) return false;
+  }
+  return false;
+}
+
 }  // namespace
+
+void store_flags_where_made(llvm::Function& function) {
+  using namespace llvm::PatternMatch;
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* const store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+    Value* one = nullptr;
+    Value* other = nullptr;
+    if (!store || !match(store->getValueOperand(), m_Or(m_Value(one), m_Value(other)))) continue;
+    if (llvm::isa<PHINode>(one)) std::swap(one, other);
+    auto* const load = llvm::dyn_cast<llvm::LoadInst>(one);
+    auto* const flags = llvm::dyn_cast<PHINode>(other);
+    if (!load || !flags || !may_store_before(*store, *load, *flags)) continue;
+    auto* const place = llvm::cast<llvm::GetElementPtrInst>(store->getPointerOperand());
+    for (u32 i = 0; i < flags->getNumIncomingValues(); ++i) {
+      if (match(flags->getIncomingValue(i), m_Zero())) continue;
+      llvm::IRBuilder<> builder(flags->getIncomingBlock(i)->getTerminator());
+      Value* const here = builder.Insert(place->clone());
+      Value* const sum = builder.CreateOr(builder.CreateLoad(flags->getType(), here), flags->getIncomingValue(i));
+      builder.CreateStore(sum, here);
+    }
+    store->eraseFromParent();
+  }
+}
+
+void load_numbers(llvm::Function& function) {
+  std::vector<llvm::LoadInst*> loads;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* const load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+    const llvm::Type* const number = load ? number_type_of(*load->getType()) : nullptr;
+    const auto is_number = [&](const llvm::User* user) {
+      return llvm::isa<llvm::BitCastInst>(user) && user->getType() == number;
+    };
+    if (number && llvm::any_of(load->users(), is_number)) loads.push_back(load);
+  }
+  for (llvm::LoadInst* const load : loads) {
+    llvm::IRBuilder<> builder(load);
+    Value* const number = builder.CreateLoad(number_type_of(*load->getType()), load->getPointerOperand());
+    load->replaceAllUsesWith(builder.CreateBitCast(number, load->getType()));
+    load->eraseFromParent();
+  }
+}
 
 void add_flags_where_made(llvm::Function& function) {
   const llvm::DominatorTree tree(function);

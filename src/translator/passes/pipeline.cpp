@@ -20,6 +20,7 @@
 #include "translator/passes/l1_lookups.h"
 #include "translator/passes/l1_tlb.h"
 #include "translator/passes/lazy_flags.h"
+#include "translator/passes/number_compares.h"
 #include "translator/passes/numbers.h"
 #include "translator/passes/page_groups.h"
 #include "translator/passes/segments.h"
@@ -88,6 +89,7 @@ void optimize(llvm::Function& function, llvm::TargetMachine& target, bool privat
   passes.addPass(Pass<share_l1_lookups>());
   passes.addPass(Pass<make_segments>());  // accesses without a branch each
   passes.addPass(Pass<inline_l1_lookups>());
+  if (!is_gpu) passes.addPass(Pass<decide_where_compared>());
   passes.addPass(llvm::LowerConstantIntrinsicsPass());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false).setMaxIterations(1)));
   passes.addPass(llvm::SimplifyCFGPass());

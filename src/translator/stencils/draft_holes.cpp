@@ -5,6 +5,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "translator/host_idioms.h"
+#include "translator/passes/numbers.h"
 #include "translator/stencils/draft.h"
 
 namespace kvrm::translator::stencils {
@@ -252,6 +253,7 @@ llvm::Function* Draft::finish(const std::string& name, bool opaque) {
   made->setCallingConv(kConvention);
   end_in_tail_calls(*made);
   Passes(target_).run(*made);
+  convert_numbers_where_used(*made);
   keep_selects(*made);
   // The offset of a slot is a hole, so LLVM takes the address for a value worth keeping.
   for (Instruction& instruction : llvm::instructions(*made)) {
