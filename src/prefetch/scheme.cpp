@@ -14,10 +14,17 @@ Hints hints_of(const Seen& seen) {
 
 void Scheme::load(const Seen& seen) {
   now_ = seen.instructions * kCosts.instruction + extra_;
+  if (seen.missed) need(line_of(seen.load.address));
   any(seen);
-  if (!seen.missed) return;
-  need(line_of(seen.load.address));
-  missed(seen);
+  if (seen.missed) missed(seen);
+}
+
+void Scheme::begin_counting() {
+  const std::string name = score_.name;
+  score_ = {};
+  score_.name = name;
+  buffer_ = CacheModel(kSmallBytes, kSmallWays);
+  large_.forget_unused();
 }
 
 void Scheme::store(u64 line, u64 instructions) {

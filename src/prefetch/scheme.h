@@ -29,18 +29,14 @@ class Scheme {
   void load(const Seen& seen);
   // A store that missed brings its line in, and nothing waits for it.
   void store(u64 line, u64 instructions);
-  void begin_counting() {
-    const std::string name = score_.name;
-    score_ = {};
-    score_.name = name;
-  }
+  void begin_counting();
   const Score& score() const { return score_; }
 
  protected:
-  // A load that missed.
-  virtual void missed(const Seen&) {}
-  // Any load, before that.
+  // Any load: it has its value now.
   virtual void any(const Seen&) {}
+  // After that, a load that missed.
+  virtual void missed(const Seen&) {}
   virtual bool is_perfect() const { return false; }
 
   void issue(u64 address);
