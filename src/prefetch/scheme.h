@@ -45,13 +45,14 @@ class Scheme {
   // Prefetches what a policy expects of this load; not for the indirect one.
   void apply(const Seen& seen, Choice choice);
   u64 now() const { return now_; }
+  u64 asked() const { return asked_; }  // when the load began; now() is when it ended
 
  private:
   void need(u64 line);
 
   CacheModel buffer_{kSmallBytes, kSmallWays};  // the latest prefetches that nothing needed yet
   CacheModel large_{kLargeBytes, kLargeWays};
-  u64 now_ = 0, extra_ = 0;  // extra: cycles beyond those of instructions
+  u64 now_ = 0, asked_ = 0, extra_ = 0;  // extra: cycles beyond those of instructions
   Score score_;
 };
 
