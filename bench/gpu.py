@@ -34,7 +34,8 @@ from harness import OUT, geometric_mean
 from programs import INTEGER, chosen_sets
 
 REPO = pathlib.Path(__file__).resolve().parents[1]
-PARTS = ("start", "one", "native", "lanes128", "lockstep", "short", "long", "real-one", "real-lockstep", "jobs", "memory")
+PARTS = ("start", "one", "native", "lanes128", "lockstep", "short", "long")
+PARTS += ("real-one", "real-lockstep", "jobs", "memory")
 LOCKSTEP = ("crc32", "sha256", "quicksort", "sieve", "matmul", "list", "strsearch", "dhry", "json")
 LANE_COUNTS = (2112, 16896, 33792, 67584, 131072)
 PASS = 900_000  # instructions, about

@@ -70,5 +70,6 @@ def measure(bench):
             raise SystemExit(f"gpu.py: {name} differs with prefetching")
         for mode, found in walls.items():
             ratio = min(walls["off"]) / min(found)
-            bench.add("memory", f"{name}, {mode}", shlex.join(commands[mode]), wall=min(found),
-                      median=statistics.median(found), instructions=counted[mode]["instructions"], ratio=ratio)  # fmt: skip
+            figures = {"wall": min(found), "median": statistics.median(found), "ratio": ratio}
+            figures["instructions"] = counted[mode]["instructions"]
+            bench.add("memory", f"{name}, {mode}", shlex.join(commands[mode]), **figures)

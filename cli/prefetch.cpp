@@ -57,8 +57,8 @@ int choose(const PrefetchArguments& arguments, const Result<std::vector<std::str
 
 void add_prefetch(CommandSpec models, const std::vector<std::string>& separated, Command& chosen) {
   auto arguments = std::make_shared<PrefetchArguments>();
-  const CommandSpec command = models.add_command(
-      "prefetch", "Let the memory oracle choose what to prefetch: kvrm models prefetch [OPTIONS] PROGRAM [ARGS...]");
+  const CommandSpec command =
+      models.add_command("prefetch", "Choose what to prefetch: kvrm models prefetch [OPTIONS] PROGRAM [ARGS...]");
   command.takes_guest();
   command.option("--out", arguments->out, "Write the choices to a file, for --prefetch-choices (default: stdout)");
   command.option("--weights", arguments->weights, "Weights of the memory oracle, a .npy file");

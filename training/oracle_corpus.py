@@ -25,7 +25,8 @@ import programs  # noqa: E402  (bench/programs.py)
 
 def make(out, guest):
     """Builds one guest; False if that is not possible here."""
-    return subprocess.run(["make", "-s", "-C", str(ROOT / "bench"), f"OUT={out}", str(out / "arm64" / guest)]).returncode == 0
+    command = ["make", "-s", "-C", str(ROOT / "bench"), f"OUT={out}", str(out / "arm64" / guest)]
+    return subprocess.run(command).returncode == 0
 
 
 def built(out, planned):

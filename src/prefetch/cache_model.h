@@ -34,8 +34,9 @@ class CacheModel {
     std::move_backward(set, set + ways_ - 1, set + ways_);
     set[0] = {line, ready, unused};
   }
-  void erase(u64 line) {
-    if (Line* const found = find(line)) found->line = ~u64{0};
+  // What was prefetched so far counts as loaded.
+  void forget_unused() {
+    for (Line& line : lines_) line.unused = false;
   }
 
  private:

@@ -14,10 +14,18 @@ Hints hints_of(const Seen& seen) {
 
 void Scheme::load(const Seen& seen) {
   now_ = seen.instructions * kCosts.instruction + extra_;
+  asked_ = now_;
+  if (seen.missed) need(line_of(seen.load.address));
   any(seen);
-  if (!seen.missed) return;
-  need(line_of(seen.load.address));
-  missed(seen);
+  if (seen.missed) missed(seen);
+}
+
+void Scheme::begin_counting() {
+  const std::string name = score_.name;
+  score_ = {};
+  score_.name = name;
+  buffer_ = CacheModel(kSmallBytes, kSmallWays);
+  large_.forget_unused();
 }
 
 void Scheme::store(u64 line, u64 instructions) {
@@ -102,7 +110,7 @@ void BestOffsetScheme::missed(const Seen& seen) {
 void CountersScheme::learn(const Seen& seen) {
   const u64 pc = seen.load.pc;
   const u32 at = static_cast<u32>(now());
-  counters_->need(line_of(seen.load.address), at);
+  counters_->need(line_of(seen.load.address), static_cast<u32>(asked()));
   const u64 next = NextLine::predict(seen.load, counters_->level(pc, Policy::kNextLine));
   counters_->expect(pc, Policy::kNextLine, line_of(next), at);
   if (const u64 to = seen.knowledge.strides.predict(seen.load, counters_->level(pc, Policy::kStride)))

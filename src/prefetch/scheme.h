@@ -29,18 +29,14 @@ class Scheme {
   void load(const Seen& seen);
   // A store that missed brings its line in, and nothing waits for it.
   void store(u64 line, u64 instructions);
-  void begin_counting() {
-    const std::string name = score_.name;
-    score_ = {};
-    score_.name = name;
-  }
+  void begin_counting();
   const Score& score() const { return score_; }
 
  protected:
-  // A load that missed.
-  virtual void missed(const Seen&) {}
-  // Any load, before that.
+  // Any load: it has its value now.
   virtual void any(const Seen&) {}
+  // After that, a load that missed.
+  virtual void missed(const Seen&) {}
   virtual bool is_perfect() const { return false; }
 
   void issue(u64 address);
@@ -49,13 +45,14 @@ class Scheme {
   // Prefetches what a policy expects of this load; not for the indirect one.
   void apply(const Seen& seen, Choice choice);
   u64 now() const { return now_; }
+  u64 asked() const { return asked_; }  // when the load began; now() is when it ended
 
  private:
   void need(u64 line);
 
   CacheModel buffer_{kSmallBytes, kSmallWays};  // the latest prefetches that nothing needed yet
   CacheModel large_{kLargeBytes, kLargeWays};
-  u64 now_ = 0, extra_ = 0;  // extra: cycles beyond those of instructions
+  u64 now_ = 0, asked_ = 0, extra_ = 0;  // extra: cycles beyond those of instructions
   Score score_;
 };
 

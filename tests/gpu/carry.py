@@ -100,7 +100,7 @@ def make_guests(*targets):
 
 def make_bench(options, out):
     """Everything that bench/gpu.py needs, and nothing else."""
-    make_guests("all", "real", "jobs")
+    make_guests("all", "real", "jobs", "memory")
     packages = {program.package for program in programs.every_program() if program.package}
     there = programs.fetched(packages)
     if missing := packages - there:
@@ -113,7 +113,7 @@ def make_bench(options, out):
         subprocess.run(["strip", "-o", str(folder / "kvrm"), str(kvrm)], check=True)
         for library in libraries(kvrm):
             shutil.copy(library, folder)
-        copy_guests(folder / "bench", "*", "lockstep/*", "fleet/*", "numeric/*", "real/*", "jobs/*")
+        copy_guests(folder / "bench", "*", "lockstep/*", "fleet/*", "numeric/*", "real/*", "jobs/*", "memory/*")
         for program in (programs.BASH, programs.BUSYBOX):
             if program.exists():
                 (folder / "bench" / "packaged").mkdir(exist_ok=True)

@@ -77,6 +77,14 @@ TEST(TemporalPolicy, KnowsTheOrderOfTheLastPass) {
   }
 }
 
+TEST(TemporalPolicy, KnowsHighAddressesToo) {
+  std::vector<u32> history(1 << 6), index(1 << 6);
+  Temporal policy(history.data(), index.data(), 6);
+  constexpr u64 kFar = 0x7ffff0000000 >> kLineShift;
+  for (const u64 line : {kFar + 7, kFar + 100, kFar + 31, kFar + 7}) policy.observe(line);
+  EXPECT_EQ(policy.predict(0), (kFar + 100) << kLineShift);
+}
+
 TEST(TemporalPolicy, ForgetsWhatItsTablesHaveNoRoomFor) {
   std::vector<u32> history(1 << 4), index(1 << 4);
   Temporal policy(history.data(), index.data(), 4);

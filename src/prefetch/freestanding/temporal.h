@@ -16,6 +16,7 @@ class Temporal {
   // Once for each miss, and for the first use of each prefetched line, before predict().
   KVRM_INLINE void observe(u64 line) {
     was_right_ = expected_ == key(line) && expected_ != 0;
+    upper_ = line & ~u64{0xffffffff};
     u32* const slot = find(line);
     const u32 mask = (1u << bits_) - 1;
     previous_ = is_of(*slot, line) ? *slot : 0;
@@ -29,7 +30,7 @@ class Temporal {
   KVRM_INLINE u64 predict(u32 level) const {
     const u32 ahead = distance_of(level);
     if (previous_ == 0 || position_ - previous_ <= ahead) return 0;
-    return u64{history_[(previous_ + ahead) & ((1u << bits_) - 1)]} << kLineShift;
+    return (upper_ | history_[(previous_ + ahead) & ((1u << bits_) - 1)]) << kLineShift;
   }
   u32 position() const { return position_; }  // for another object with the same tables
   bool knows() const { return previous_ != 0; }
@@ -53,12 +54,13 @@ class Temporal {
     }
     return oldest;
   }
-  // Guests have addresses of 38 bits at most where this matters; others alias, and mispredict.
+  // What follows is taken to be in the same 256 GiB as the line itself.
   static constexpr u32 key(u64 line) { return static_cast<u32>(line); }
 
   u32* history_;
   u32* index_;
   u32 bits_;
+  u64 upper_ = 0;  // of the line observed last
   u32 position_, previous_ = 0, expected_ = 0;
   bool was_right_ = false;
 };
