@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <utility>
 
 namespace kvrm::neural {
 
 struct TreeReader {
   static constexpr u32 kFeatures = kLoopWords * 65 + 2 * kLoopRegisters;
+  static float feature(const LoopInput& input, u32 number);
 
   // Nodes as parallel lists; every child stands after its parent, so a walk ends.
   static LoopTree::Tree read(const nlohmann::json& json, std::size_t values) {
@@ -46,28 +48,35 @@ Result<std::shared_ptr<const LoopTree>> LoopTree::parse(std::string_view json) t
   return Error{std::string("not a tree of loops: ") + error.what()};
 }
 
-const LoopTree::Node& LoopTree::leaf_of(const Tree& tree, const std::vector<float>& features) {
+// The network's inputs as training/loop_network.py's tree_inputs() has them: for each word, at the back, whether it is
+// there, its bits and its fields; then the registers.
+float TreeReader::feature(const LoopInput& input, u32 number) {
+  if (number >= kLoopWords * 65) return input.registers[number - kLoopWords * 65];
+  const u32 slot = number / 65, part = number % 65, missing = kLoopWords - input.count;
+  if (slot < missing) return 0;
+  const u32 word = input.words[slot - missing];
+  if (part == 0) return 1;
+  if (part <= 32) return static_cast<float>(word >> (part - 1) & 1);
+  const u32 name = part - 33;
+  float field = (word & 31) == name ? 1.0f : 0.0f;
+  if ((word >> 5 & 31) == name) field += 0.5f;
+  if ((word >> 16 & 31) == name) field += 0.25f;
+  if ((word >> 10 & 31) == name) field += 0.125f;
+  return field;
+}
+
+const LoopTree::Node& LoopTree::leaf_of(const Tree& tree, const LoopInput& input) {
   const Node* node = &tree.front();
-  while (node->low != 0) node = &tree[features[node->feature] <= node->threshold ? node->low : node->high];
+  while (node->low != 0)
+    node = &tree[TreeReader::feature(input, node->feature) <= node->threshold ? node->low : node->high];
   return *node;
 }
 
-// The network's inputs as training/loop_network.py's tree_inputs() has them: the words at the back.
 LoopGuess LoopTree::guess(const LoopInput& input) const {
-  std::vector<float> features(TreeReader::kFeatures);
-  for (u32 i = 0; i < input.count; ++i) {
-    float* const at = &features[(kLoopWords - input.count + i) * std::size_t{65}];
-    float bits[32], fields[32];
-    detail::spread_word(bits, fields, input.words[i]);
-    at[0] = 1;
-    std::ranges::copy(bits, at + 1);
-    std::ranges::copy(fields, at + 33);
-  }
-  std::ranges::copy(input.registers, &features[kLoopWords * 65]);
   LoopGuess guess{};
-  std::ranges::copy(leaf_of(types_, features).value, guess.types);
-  guess.counter = static_cast<u32>(leaf_of(counter_, features).value[0]);
-  guess.trips_log2 = leaf_of(trips_, features).value[0];
+  std::ranges::copy(leaf_of(types_, input).value, guess.types);
+  guess.counter = static_cast<u32>(leaf_of(counter_, input).value[0]);
+  guess.trips_log2 = leaf_of(trips_, input).value[0];
   return guess;
 }
 

@@ -27,7 +27,7 @@ class LoopTree {
   using Tree = std::vector<Node>;
   friend struct TreeReader;
 
-  static const Node& leaf_of(const Tree& tree, const std::vector<float>& features);
+  static const Node& leaf_of(const Tree& tree, const LoopInput& input);
 
   Tree types_, counter_, trips_;
 };

@@ -57,6 +57,13 @@ class Models(Case):
         self.assertIn("train_dispatch.py", facts["training"]["command"])
         self.assertIn(b"fc3.bias", run("models", "show", MODELS / "dispatch-embedding.npy").stdout)
 
+    def test_loop_detector(self):
+        facts = json.loads(run("models", "show", "loop-detector", "--json").stdout)
+        self.assertEqual((facts["parameters"], facts["verified"]), (1_083_397, False))
+        self.assertEqual(len(facts["training"]["metrics"]["seeds"]), 3)
+        self.expect_host_error(run("models", "evaluate", "loops", "--corpus", self.folder.name), "loops_corpus.py")
+        self.expect_host_error(run("models", "evaluate", "tea"), "tea")
+
     def test_verify_records(self):
         path = self.copy("dispatch-embedding")
         values = bytearray(path.read_bytes())
