@@ -87,7 +87,7 @@ void add_machine_options(CommandSpec command, MachineArguments& arguments) {
   command
       .option("--accelerate", arguments.accelerate,
               "Run many iterations at once of loops whose effect is proved; results stay the same (CPU device). auto: "
-              "proofs take one percent of the time; on: every hot loop is proved at once")
+              "proofs take 1.5 percent of the time; on: every hot loop is proved at once")
       .one_of({"auto", "on", "off"})
       .show_default();
   command.option("--max-instructions", arguments.max_instructions,

@@ -68,7 +68,7 @@ struct Options {
   // CPU device: loops whose effect is proved run many iterations at once (docs/co-processors.md).
   bool accelerate = true;
   // The share of the run time that proving loops may take, in a thread of its own. 1: every hot loop is proved at once.
-  double proof_share = 0.01;
+  double proof_share = 0.015;
   // For a process that ends with std::_Exit: destroying a machine does not wait for running compilers.
   bool abandon_compilers = false;
   unsigned threads = 0;  // CPU device: host threads for its lanes; 0: one per host processor
