@@ -140,7 +140,7 @@ void add_machine_options(CommandSpec command, MachineArguments& arguments) {
       .option(
           "--accelerate", arguments.accelerate,
           "Run many iterations at once of loops whose effect is proved; results stay the same. auto: on the CPU, where "
-          "proofs take one percent of the time; on: every hot loop is proved at once, on a GPU too")
+          "proofs take 1.5 percent of the time; on: every hot loop is proved at once, on a GPU too")
       .one_of({"auto", "on", "off"})
       .show_default();
   command

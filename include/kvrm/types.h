@@ -91,7 +91,7 @@ struct Options {
   // warp each, where there are few of them, and only with a proof_share of 1.
   bool accelerate = true;
   // The share of the run time that proving loops may take, in a thread of its own. 1: every hot loop is proved at once.
-  double proof_share = 0.01;
+  double proof_share = 0.015;
   // CPU device, instead of `accelerate`: every instruction is traced and counted for its loop, and none is proposed.
   // The interpreter runs everything, many times slower than otherwise.
   bool profile_loops = false;

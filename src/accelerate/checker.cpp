@@ -1,6 +1,7 @@
 // Small on purpose, and independent of the prover: it derives each node's shape again from the carried parts and
 // accepts a proof only if everything that a bulk step relies on is there.
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <vector>
 
@@ -43,6 +44,7 @@ class Checker {
   bool aligned_are_masks();
   bool narrow_stay_so();
   bool tables_hold();
+  u32 bits_of(u16 number) const;
   bool stays_below(u16 number, u64 most) const;
   bool conditions_hold();
   bool orders_hold();
@@ -285,6 +287,24 @@ bool Checker::narrow_stay_so() {
   return true;
 }
 
+// A node has no more bits than that.
+u32 Checker::bits_of(u16 number) const {
+  const Node& node = at(number);
+  const auto bits_in = [](u64 value) { return value == 0 ? 0u : 64 - static_cast<u32>(std::countl_zero(value)); };
+  const u64 by = operand_count(node.op) == 2 && at(node.b).op == Op::kConstant ? at(node.b).value : 0;
+  switch (node.op) {
+    case Op::kConstant: return bits_in(node.value);
+    case Op::kZeroExtend:
+    case Op::kTruncate: return std::min<u32>(node.width, bits_of(node.a));
+    case Op::kAnd: return std::min(bits_of(node.a), bits_of(node.b));
+    case Op::kShiftRight: {
+      const u32 before = bits_of(node.a);
+      return by < before ? before - static_cast<u32>(by) : 0;
+    }
+    default: return node.width;
+  }
+}
+
 // Whether the node is never more than that, by the widths and masks that it is made of.
 bool Checker::stays_below(u16 number, u64 most) const {
   const Node& node = at(number);
@@ -310,8 +330,8 @@ bool Checker::stays_below(u16 number, u64 most) const {
     case Op::kSelect: return stays_below(node.b, most) && stays_below(node.c, most);
     case Op::kAdd:
       for (const auto& [one, other] : {std::pair(node.a, node.b), std::pair(node.b, node.a)}) {
-        if (at(other).op == Op::kConstant && at(other).value <= most && stays_below(one, most - at(other).value))
-          return true;
+        const u64 rest = mask_of(bits_of(other));
+        if (rest <= most && stays_below(one, most - rest)) return true;
       }
       return false;
     default: return false;

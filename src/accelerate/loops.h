@@ -124,8 +124,8 @@ class Loops {
 
   using Key = std::pair<u64, std::vector<u32>>;
   static constexpr std::size_t kMost = 1024;  // a guest can make any number of loops
-  // What a proof takes, roughly: the first one reads the bitcode.
-  static constexpr double kFirstProof = 4e-3, kProof = 1.5e-3;
+  // What a proof and machine code take, roughly: the first one reads the bitcode.
+  static constexpr double kFirstProof = 12e-3, kProof = 6e-3;
   struct Entry {
     LoopFacts facts;
     bool settled = false;

@@ -35,10 +35,22 @@ std::optional<u64> constant_step(const LoopProgram& loop, u16 number) {
     }
     return std::nullopt;
   }
-  if (node.op != Op::kAdd && node.op != Op::kSub) return std::nullopt;
-  const std::optional<u64> a = constant_step(loop, node.a), b = constant_step(loop, node.b);
-  if (!a || !b) return std::nullopt;
-  return node.op == Op::kAdd ? *a + *b : *a - *b;
+  const std::optional<u64> a = constant_step(loop, node.a);
+  if (!a) return std::nullopt;
+  switch (node.op) {
+    case Op::kAdd:
+    case Op::kSub: {
+      const std::optional<u64> b = constant_step(loop, node.b);
+      if (!b) return std::nullopt;
+      return (node.op == Op::kAdd ? *a + *b : *a - *b) & mask_of(node.width);
+    }
+    case Op::kShiftLeft: return evaluate(node.op, node.width, node.width, *a, loop.nodes[node.b].value, 0);
+    case Op::kZeroExtend:
+    case Op::kSignExtend: return static_cast<u64>(sign_extended(*a, loop.nodes[node.a].width)) & mask_of(node.width);
+    case Op::kTruncate:
+    case Op::kAnd: return *a & mask_of(node.width);
+    default: return std::nullopt;
+  }
 }
 
 // The IR of one loop: for (i = 0; i < count; ++i), with the body's nodes in order.

@@ -55,7 +55,7 @@ class Sabotage {
     if (!all.empty()) all.erase(all.begin() + static_cast<std::ptrdiff_t>(random_() % all.size()));
   }
   void change(Proof& proof) {
-    switch (random_() % 11) {
+    switch (random_() % 12) {
       case 0: proof.kind = static_cast<Kind>(random_() % 6); break;
       case 1: proof.bulk = static_cast<Bulk>(random_() % 4); break;
       case 2: any(proof.shapes) = static_cast<Shape>(random_() % 4); break;
@@ -66,6 +66,7 @@ class Sabotage {
       case 7: drop(proof.setup); break;
       case 8: drop(proof.body); break;
       case 9: change_aligned(proof.aligned); break;
+      case 10: change(proof.tables); break;
       default: change(proof.tests); break;
     }
   }
@@ -91,6 +92,16 @@ class Sabotage {
       all.push_back(node());
     }
   }
+  void change(std::vector<Table>& all) {
+    if (all.empty()) return;
+    Table& table = any(all);
+    switch (random_() % 4) {
+      case 0: table.access = static_cast<u16>(random_() % (loop_.iteration().accesses.size() + 1)); break;
+      case 1: table.base = node(); break;
+      case 2: table.index = node(); break;
+      default: table.span = static_cast<u32>(random_() % (table.span + 1)); break;
+    }
+  }
   void change(std::vector<Test>& all) {
     if (all.empty()) return;
     Test& test = any(all);
@@ -109,7 +120,8 @@ class Sabotage {
       if (carried[i].carry != Carry::kReduction) carried[i].op = before.carried[i].op;
     return proof.kind == before.kind && proof.bulk == before.bulk && proof.shapes == before.shapes &&
            carried == before.carried && proof.no_wrap == before.no_wrap && proof.tests == before.tests &&
-           proof.data == before.data && proof.setup == before.setup && proof.body == before.body &&
+           proof.data == before.data && proof.tables == before.tables && proof.setup == before.setup &&
+           proof.body == before.body &&
            std::set(proof.aligned.begin(), proof.aligned.end()) ==
                std::set(before.aligned.begin(), before.aligned.end());
   }
@@ -138,6 +150,7 @@ std::string difference(const Proof& a, const Proof& b) {
   if (a.setup != b.setup) text += " set-up";
   if (a.body != b.body) text += " body";
   if (a.aligned != b.aligned) text += " masks";
+  if (a.tables != b.tables) text += " tables";
   return text;
 }
 

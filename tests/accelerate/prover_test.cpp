@@ -122,6 +122,26 @@ TEST(Prover, AlignedAddresses) {
                  "stores at computed addresses");
 }
 
+TEST(Native, LoopsWithoutEarlyExitsHaveMachineCode) {
+  const std::vector<Words> loops = {
+      {ldr_post(2, 2, 0, 4), add(0, 4, 4, 2), cmp(1, 0, 1), b_cond(kNe, -3)},
+      {ldr_post(2, 2, 0, 4), cmp(0, 2, 3), b_cond(kLo, 2), add(0, 4, 4, 2), cmp(1, 0, 1), b_cond(kNe, -5)},
+      {ldr_post(0, 2, 0, 1), ldr_reg(0, 2, 4, 2), str_post(0, 2, 1, 1), cmp(1, 0, 3), b_cond(kNe, -4)},
+      {ldr_at(2, 2, 0, 0), add(0, 2, 2, 4), str_post(2, 2, 0, 4), cmp(1, 0, 1), b_cond(kNe, -4)},
+  };
+  for (const Words& words : loops) {
+    const LoopFacts facts = facts_of(words);
+    ASSERT_TRUE(facts.proven) << facts.refusal;
+    EXPECT_NE(facts.proven->program().native, nullptr);
+  }
+  // A table at an address that may be anything, and a scan.
+  EXPECT_EQ(facts_of({ldr_post(3, 2, 0, 8), ldr_reg(0, 2, 4, 2), add(0, 5, 5, 2), cmp(1, 0, 3), b_cond(kNe, -4)})
+                .proven->program()
+                .native,
+            nullptr);
+  EXPECT_EQ(facts_of({ldr_post(0, 2, 0, 1), cbnz(2, -1)}).proven->program().native, nullptr);
+}
+
 TEST(Prover, Refusals) {
   expect_refused({0x94000010, subs_imm(1, 0, 0, 1), b_cond(kNe, -2)}, "a call");
   expect_refused({0xd61f0020, subs_imm(1, 0, 0, 1), b_cond(kNe, -2)}, "an indirect branch");

@@ -44,6 +44,15 @@ LOOP static void counted(long count) {
   for (long i = 0; i < count; i++) __asm__ volatile("" : "+r"(i));
 }
 
+__attribute__((optimize("no-if-conversion", "no-if-conversion2", "no-tree-loop-if-convert")))
+LOOP static uint64_t pick(const uint32_t* from, long count, uint32_t limit) {
+  uint64_t all = 0;
+  for (long i = 0; i < count; i++) {
+    if (from[i] % 4 != limit) all += from[i];
+  }
+  return all;
+}
+
 enum { kBytes = 1 << 20 };
 static uint8_t a[kBytes], b[kBytes], table[256];
 static uint32_t u[kBytes / 4], v[kBytes / 4];
@@ -56,6 +65,7 @@ static uint64_t once(const char* kind, long trips, long round) {
     case 's' << 8 | 'm': return sum(u, trips);
     case 'd' << 8 | 't': return dot(u, v, trips);
     case 'm' << 8 | 'p': map(a, b, table, trips); return 0;
+    case 'p' << 8 | 'c': return pick(u, trips, 1);
     case 'l' << 8 | 'g': return lcg(trips);
     case 'c' << 8 | 'u': counted(trips); return 0;
     // The C library's own, for so many bytes.
