@@ -38,9 +38,10 @@ void GpuLoops::begin(LaneSet& set, std::vector<SharedCode> codes,
   }
   codes_ = std::move(codes);
   images_ = std::move(images);
+  set_ = &set;
   installed_.clear();
   can_step_ = set.can_step();
-  has_new_ = can_step_ && !known_.empty();
+  has_new_ = can_step_ && std::ranges::any_of(known_, [](const auto& known) { return known.second.is_used(); });
   set.set_eager_loops(eager_);
   if (!eager_) return;
   std::size_t words = 0;
@@ -99,10 +100,23 @@ std::vector<GpuCodeRange> GpuLoops::find(std::span<const u32> samples) {
     const bool is_hot = eager_ || (loop.samples >= kFewestSamples && loop.samples * kSmallestShare >= all);
     if (is_hot && known_.size() < kMostLoops) (void)propose(*code, loop.head, loop.branch, loop.samples);
   }
+  give_up_short_loops();
   for (const auto& [head, known] : known_) {
-    if (known.proven) ranges.push_back({0, head, head + static_cast<u32>(known.code.words.size())});
+    if (known.is_used()) ranges.push_back({0, head, head + static_cast<u32>(known.code.words.size())});
   }
   return ranges;
+}
+
+// Where lanes left a loop out more than once, and its steps are short, it is better off inside a region: coming by its
+// head costs a few hundred cycles.
+void GpuLoops::give_up_short_loops() {
+  constexpr u64 kLeftOut = 2, kShort = 256;
+  if (eager_ || installed_.empty() || !count(*set_)) return;
+  for (auto& [head, known] : known_) {
+    if (!known.is_used() || known.left_out < kLeftOut) continue;
+    known.is_given_up = known.iterations * known.code.words.size() <= kShort * known.steps;
+    has_new_ |= known.is_given_up;
+  }
 }
 
 Result<void> GpuLoops::install(LaneSet& set) {
@@ -111,7 +125,7 @@ Result<void> GpuLoops::install(LaneSet& set) {
   std::vector<LaneSet::Loop> list;
   installed_.clear();
   for (const auto& [head, known] : known_) {
-    if (!known.proven) continue;
+    if (!known.is_used()) continue;
     list.push_back({&known.proven->program(), known.start, known.words, head});
     installed_.push_back(head);
   }
@@ -123,11 +137,14 @@ Result<void> GpuLoops::count(LaneSet& set) {
   if (!counts) return counts.error();
   for (std::size_t i = 0; i < std::min(counts->size(), installed_.size()); ++i) {
     const auto& [steps, iterations, left_out] = (*counts)[i];
-    const accelerate::LoopCode& code = known_[installed_[i]].code;
-    loops_->report(code, {.steps = steps,
-                          .iterations = iterations,
-                          .instructions = iterations * code.words.size(),
-                          .left_out = left_out != 0});
+    Known& known = known_[installed_[i]];
+    known.steps += steps;
+    known.iterations += iterations;
+    known.left_out += left_out;
+    loops_->report(known.code, {.steps = steps,
+                                .iterations = iterations,
+                                .instructions = iterations * known.code.words.size(),
+                                .left_out = left_out != 0});
   }
   return {};
 }

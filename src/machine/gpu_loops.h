@@ -42,7 +42,11 @@ class GpuLoops {
     std::shared_ptr<const accelerate::ProvenLoop> proven;  // null: refused
     u64 start = 0;  // of the window
     u32 words = 0;
+    u64 steps = 0, iterations = 0, left_out = 0;  // by all lanes
+    bool is_given_up = false;
+    bool is_used() const { return proven && !is_given_up; }
   };
+  void give_up_short_loops();
   bool has_same(const std::vector<translator::SharedCode>& codes) const;
   bool propose(const translator::SharedCode& code, u32 head, u32 branch, u64 samples);
 
@@ -51,6 +55,7 @@ class GpuLoops {
   std::vector<translator::SharedCode> codes_;
   std::vector<std::shared_ptr<const memory::Image>> images_;  // keep the words alive
   std::map<u32, Known> known_;  // by the number of the first word
+  backend::cuda::LaneSet* set_ = nullptr;
   std::vector<u32> installed_;  // the same, in the order of the device
   bool has_new_ = false, can_step_ = false;
   u32 launches_ = 0;

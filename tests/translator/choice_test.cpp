@@ -43,6 +43,10 @@ class Choosing {
     choice_.leave_loops(std::span(&range, 1));
     return *this;
   }
+  Choosing& leave_none() {
+    choice_.leave_loops({});
+    return *this;
+  }
   // With the samples since the last time.
   bool choose(bool default_fp_mode = false) {
     const SharedCode code{kCode, words_, 0};
@@ -200,6 +204,15 @@ TEST(RegionChoice, RegionsThatHoldALoopOfBulkStepsAreMadeAgain) {
   EXPECT_TRUE(choosing.sampled(6).choose());
   EXPECT_EQ(choosing.words_of(choosing.holders(2).front()), 3u) << "and nothing joins it";
   EXPECT_FALSE(choosing.holders(6).empty());
+}
+
+TEST(RegionChoice, ALoopThatIsLeftToRegionsAgainIsOrdinaryCode) {
+  Choosing choosing(kNested);
+  EXPECT_TRUE(choosing.leave_loop(2, 5).sampled(3).choose());
+  EXPECT_EQ(choosing.holders(2), Indexes{0});
+  EXPECT_EQ(choosing.words_of(0), 3u);
+  EXPECT_TRUE(choosing.leave_none().sampled(6).choose());
+  EXPECT_EQ(choosing.holders(2), choosing.holders(6)) << "the loops are one region";
 }
 
 // Two functions, at 4 and 8, and their callers.

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <future>
 #include <memory>
+#include <numeric>
 #include <thread>
 
 #include "../machine/damaged_file.h"
@@ -150,6 +151,33 @@ TEST_F(GpuPolicyTest, StartPcsOfRawLanesAreTranslatedBeforeTheyRun) {
   ASSERT_FALSE(policy.expect(more));
   EXPECT_EQ(device_.regions.size(), 2u);
   EXPECT_EQ(device_.links, 2u);
+}
+
+// The samples of each round are shown to the proposer of loops, those of an earlier run before the first launch.
+TEST_F(GpuPolicyTest, LoopsOfBulkStepsHaveRegionsOfTheirOwn) {
+  std::vector<u64> sums;
+  const auto find = [&](std::span<const SharedCode> codes, std::span<const u32> samples) {
+    EXPECT_EQ(codes.size(), 1u);
+    sums.push_back(std::reduce(samples.begin(), samples.end(), u64{0}));
+    return sums.back() == 0 ? std::vector<GpuCodeRange>() : std::vector<GpuCodeRange>{{0, 8, 12}};
+  };
+  for (const bool is_later : {false, true}) {
+    GpuPolicy policy(settings());
+    policy.find_loops_with(find);
+    sums.clear();
+    device_.regions.clear();
+    begin(policy);
+    ASSERT_EQ(sums.size(), is_later ? 2u : 1u);
+    EXPECT_EQ(sums.front(), 0u);
+    if (is_later) EXPECT_GT(sums.back(), 0u);
+    if (!is_later) run_through(policy);
+    const auto entered = [](u32 word) { return [=](const InstalledRegion& region) { return region.word == word; }; };
+    const auto loop = std::ranges::find_if(device_.regions, entered(8));
+    ASSERT_NE(loop, device_.regions.end());
+    EXPECT_EQ(loop->from, 8u);
+    EXPECT_EQ(loop->until, 12u);
+    EXPECT_TRUE(std::ranges::any_of(device_.regions, entered(0)));
+  }
 }
 
 // The linker works on, and the next run adopts its image.

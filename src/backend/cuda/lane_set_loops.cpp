@@ -11,7 +11,7 @@ Result<void> LaneSet::install_loops(std::span<const Loop> loops) {
       grow(loop_judges_, judges, "the lanes' loops") &&
       grow(loop_scratch_, running_lanes() * accelerate::kWarpScratchWords * sizeof(u64), "the lanes' loops");
   loop_count_ = 0;
-  if (!has_room) return decode(true);
+  if (!has_room || loops.empty()) return decode(true);
   std::vector<u8> bytes;
   std::vector<u64> places;
   // Where they lie is known when it is known how large they are.

@@ -69,7 +69,7 @@ KVRM_INLINE LaneLoop* loop_at(const Launch& launch, const interpreter::CodeWindo
 KVRM_INLINE void judge_steps(LoopJudge& judge, LaneLoop& loop, u32 done, u64 cycles) {
   constexpr u32 kTries = 16, kFirstPatience = 6, kMorePatience = 2, kMostPatience = 20;
   // What an instruction takes at least, in a region and in the interpreter.
-  constexpr u32 kTranslatedCycles = 16, kInterpretedCycles = 128;
+  constexpr u32 kTranslatedCycles = 8, kInterpretedCycles = 128;
   const u32 each = loop.region != LaneLoop::kNoRegion ? kTranslatedCycles : kInterpretedCycles;
   judge.gain += static_cast<i64>(u64{done} * loop.body * each) - static_cast<i64>(cycles);
   if (++judge.tries < kTries) return;

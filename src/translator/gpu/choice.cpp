@@ -175,14 +175,18 @@ void GpuChoice::leave_loop(const SharedCode& code, u32 index, u64 head) {
 }
 
 void GpuChoice::leave_loops(std::span<const GpuCodeRange> loops) {
+  std::map<u32, u32> now;
   for (const GpuCodeRange& loop : loops) {
-    if (loops_.emplace(loop.first, loop.end).second) new_loops_.push_back(loop.first);
+    now.emplace(loop.first, loop.end);
+    if (!loops_.contains(loop.first)) new_loops_.push_back(loop.first);
   }
+  loops_ = std::move(now);  // those that are gone have ordinary regions, which others may join
 }
 
 // Those of the last round.
 void GpuChoice::leave_new_loops(std::span<const SharedCode> codes) {
   for (const u32 head : std::exchange(new_loops_, {})) {
+    if (!loops_.contains(head)) continue;
     for (u32 index = 0; index < codes.size(); ++index) {
       const SharedCode& code = codes[index];
       if (head >= code.first_word && head - code.first_word < code.words.size())

@@ -99,6 +99,7 @@ DeviceError GpuPolicy::begin(std::unique_ptr<GpuDevice> device, GpuProgram progr
   resumed_ = std::chrono::steady_clock::now();
   if (key == key_) return loaded_ ? install() : std::nullopt;
   start_program(std::move(key));
+  find_loops(std::vector<u32>(sample_count_));  // some may be known
   return use_stored(cancel);
 }
 

@@ -60,9 +60,9 @@ class GpuTranslator {
   static std::unique_ptr<GpuTranslator> create(const GpuLimits& limits);
   virtual ~GpuTranslator() = default;
 
-  // Loops that lanes do bulk steps of (accelerate/), by the numbers of their words: from now on every lane that comes
-  // to such a loop comes by its first word from outside of its region, which holds the loop alone. Before choose() or
-  // resume(); all that are known.
+  // Before choose() or resume(): loops that lanes do bulk steps of (accelerate/), by the numbers of their words. From
+  // now on every lane that comes to such a loop comes by its first word from outside of its region, which holds the
+  // loop alone. All of them: what is not among them any more is ordinary code.
   virtual void leave_loops(std::span<const GpuCodeRange> loops) = 0;
   // Chooses regions, the hottest first. `samples`: for each word how often the interpreter was sampled there since the
   // last choice, then the other counts (interpreter/freestanding/lane_region.h). `slice`: instructions of a time slice.
