@@ -10,9 +10,9 @@
 namespace kvrm::neural {
 namespace {
 
-using detail::Layer;
-using detail::Lstm;
-using detail::Norm;
+using loop_detail::Layer;
+using loop_detail::Lstm;
+using loop_detail::Norm;
 
 // Reads tensors one after the other. Files have a layer's weights by output.
 class Reader {

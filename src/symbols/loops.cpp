@@ -20,8 +20,9 @@ std::vector<Span> branches_back(const std::vector<u32>& words, u64 most_words) {
     const isa::Row row = isa::decode(words[at]);
     if (row == isa::Row::BL) continue;
     const DisplacementField field = displacement_field(row);
-    const i64 by = field.width == 0 ? 1 : field.of(words[at]);
-    if (by > 0 || static_cast<u64>(-by) > at || static_cast<u64>(-by) >= most_words) continue;
+    // In object files a branch to itself is one whose target the linker fills in.
+    const i64 by = field.width == 0 ? 0 : field.of(words[at]);
+    if (by >= 0 || static_cast<u64>(-by) > at || static_cast<u64>(-by) >= most_words) continue;
     found.push_back({at - static_cast<u64>(-by), at});
   }
   return found;

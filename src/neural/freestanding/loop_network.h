@@ -22,7 +22,7 @@ struct LoopGuess {
   float trips_log2;         // of 1 + how often the branch back is taken
 };
 
-namespace detail {
+namespace loop_detail {
 
 // A layer by input, so that sums of several outputs go side by side.
 template <u32 kIn, u32 kOut>
@@ -41,35 +41,33 @@ struct Lstm {
   Layer<128, 512> from_hidden;
 };
 
-}  // namespace detail
+}  // namespace loop_detail
 
 // The weights as inference reads them; make_loop_network makes it.
 struct alignas(64) LoopNetwork {
-  detail::Layer<32, 128> instruction0;
-  detail::Norm<128> instruction1;
-  detail::Layer<128, 128> instruction3;
-  detail::Layer<32, 96> register_fields;
-  detail::Lstm<128> lstm0[2];
-  detail::Lstm<256> lstm1[2];
-  detail::Layer<64, 128> registers0;
-  detail::Norm<128> registers1;
-  detail::Layer<128, 128> registers3;
-  detail::Layer<256, 256> query, key, value, out;
-  detail::Layer<384, 128> type0;
-  detail::Layer<128, 4> type2;
-  detail::Layer<256, 32> counter;
-  detail::Layer<416, 128> iterations0;
-  detail::Layer<128, 1> iterations2;
+  loop_detail::Layer<32, 128> instruction0;
+  loop_detail::Norm<128> instruction1;
+  loop_detail::Layer<128, 128> instruction3;
+  loop_detail::Layer<32, 96> register_fields;
+  loop_detail::Lstm<128> lstm0[2];
+  loop_detail::Lstm<256> lstm1[2];
+  loop_detail::Layer<64, 128> registers0;
+  loop_detail::Norm<128> registers1;
+  loop_detail::Layer<128, 128> registers3;
+  loop_detail::Layer<256, 256> query, key, value, out;
+  loop_detail::Layer<384, 128> type0;
+  loop_detail::Layer<128, 4> type2;
+  loop_detail::Layer<256, 32> counter;
+  loop_detail::Layer<416, 128> iterations0;
+  loop_detail::Layer<128, 1> iterations2;
 };
 
-namespace detail {
-
-constexpr float kLog2E = 1.44269504f;
+namespace loop_detail {
 
 // e^x without a library, good to a few units in the last place; |x| is limited to 80.
 KVRM_INLINE float exponential_of(float x) {
   x = x < -80.0f ? -80.0f : x > 80.0f ? 80.0f : x;
-  const float scaled = x * kLog2E;
+  const float scaled = x * 1.44269504f;  // log2(e)
   const i32 power = static_cast<i32>(scaled + (x < 0 ? -0.5f : 0.5f));
   const float rest = (scaled - static_cast<float>(power)) * 0.693147181f;
   float sum = 1;
@@ -200,10 +198,10 @@ KVRM_INLINE void pool(float (&to)[256], const LoopNetwork& network, const LoopIn
   for (float& sum : to) sum /= static_cast<float>(input.count);
 }
 
-}  // namespace detail
+}  // namespace loop_detail
 
 KVRM_INLINE LoopGuess guess_loop(const LoopNetwork& network, const LoopInput& input) {
-  using namespace detail;
+  using namespace loop_detail;
   // The pooled sequence, the registers, the counter's probabilities.
   float pooled[256], all[416], hidden[128], trips[1];
   pool(pooled, network, input);
