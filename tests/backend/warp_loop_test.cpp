@@ -68,6 +68,52 @@ TEST(WarpLoops, CancelsAndPausesAreExact) {
   }
 }
 
+// Lanes one after the other in a warp: one that has the code elsewhere, where the loop is not proved, one that may
+// write to it, and one as it should be.
+TEST(WarpLoops, AreForTheCodeThatWasProved) {
+  std::string error;
+  const auto all = accelerate::Loops::create(error);
+  if (!all) GTEST_SKIP() << error;
+  constexpr u64 kElsewhere = 0x20000;
+  const loops::Words words{loops::str_post(0, 4, 0, 1), loops::subs_imm(1, 11, 11, 1), loops::b_cond(loops::kNe, -2),
+                           loops::kBrk};
+  const auto image = image_of(words);
+  const auto proven = all->prove({loops::kCodeAt, {words.begin(), words.end() - 1}});
+  ASSERT_TRUE(proven);
+  const auto build = [&](u32 lane) {
+    Machine machine = loop_machine(image);
+    constexpr u32 kCode = memory::kRead | memory::kExecute;
+    if (lane == 0) EXPECT_TRUE(machine.space->map_image(kElsewhere, image->padded_size(), kCode, image, 0));
+    if (lane == 1) EXPECT_TRUE(machine.space->protect(loops::kCodeAt, memory::kPageSize, kCode | memory::kWrite));
+    machine.cpu.pc = lane == 0 ? kElsewhere : loops::kCodeAt;
+    machine.cpu.x[0] = loops::kDataAt;
+    machine.cpu.x[11] = 3000;
+    return machine;
+  };
+  for (const u32 lane : {0u, 1u, 2u}) {
+    Machine here = build(lane);
+    SimulatedDevice device({.groups = 3, .seats = 1});
+    cuda::StartSet starts;
+    std::vector<SimulatedDevice::Job> jobs;
+    for (u32 i = 0; i < 3; ++i) jobs.push_back({starts.add(build(i == lane ? lane : 0).contents()), {}});
+    device.load(starts, jobs);
+    const auto codes = starts.shared_code();
+    const auto code = std::ranges::find(codes, loops::kCodeAt, &cuda::StartSet::SharedCode::start);
+    ASSERT_NE(code, codes.end());
+    ASSERT_TRUE(device.install_loops(*code, {{loops::kCodeAt, &proven->program()}}));
+    SimulatedDevice::Run run;
+    run.orders.assign(3, kernel::Order::kStart);
+    device.run(run);
+    interpreter::Interpreter engine(*here.space);
+    const std::atomic<bool> never = false;
+    const auto expected = engine.run(here.cpu, ~u64{0}, never);
+    EXPECT_EQ(device.end(lane).retired, expected.retired);
+    EXPECT_EQ(text_of(device.end(lane).registers), text_of(here.cpu));
+    EXPECT_EQ(test::describe(LaneGuestMemory(device.lane(lane).space)), test::describe(*here.space));
+    EXPECT_EQ(device.loops().front().iterations != 0, lane == 2) << lane;
+  }
+}
+
 // Against every iteration.
 TEST(WarpLoops, OverlapsAreFoundWithoutAsking) {
   using namespace accelerate;
