@@ -99,9 +99,10 @@ void LaneLoops::stepped(u64 from, u64 to) {
 }
 
 // A region holds the whole of a nest of loops and loses by a piece that is taken out of it; so beside regions a loop
-// has to be longer.
+// has to be longer, and there have to be enough samples to tell.
 bool LaneLoops::is_hot(const Candidate& candidate) const {
-  const u64 samples = inner_ ? 128 : 24, trips = inner_ ? 256 : 8;
+  const bool at_once = loops_->proves_at_once();
+  const u64 samples = !inner_ ? 24 : at_once ? 128 : 1024, trips = !inner_ ? 8 : at_once ? 256 : 512;
   return eager_ || (candidate.samples >= samples && candidate.samples >= trips * candidate.exits);
 }
 

@@ -1,5 +1,5 @@
-// Machine code for iterations of a proven loop, made of its nodes by LLVM, which vectorizes it. Whoever runs it has
-// made sure that the iterations do not depend on each other but for what they fold.
+// Machine code for iterations of a proven loop, made of its nodes by LLVM, which vectorizes it. A bulk step, which
+// calls it, has made sure that the iterations do not depend on each other but for what they fold.
 #pragma once
 
 #include <memory>

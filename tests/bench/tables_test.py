@@ -75,7 +75,7 @@ class Pages(unittest.TestCase):
         )
 
     def test_tables_and_picture_are_current(self):
-        for script in ("bench/tables.py", "docs/images/speeds.py"):
+        for script in ("bench/tables.py", "docs/images/speeds.py", "docs/images/loops.py"):
             done = subprocess.run([sys.executable, str(REPO / script), "--check"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
 
