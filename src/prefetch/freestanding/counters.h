@@ -1,8 +1,8 @@
 // Counters for each static load, which choose among the policies and their distances. Every policy's expectation is
 // written into a small table without prefetching anything (a sandbox, Pugsley et al., HPCA 2014). When a line that
-// would miss is found there, the policy that expected it gets points for the time that prefetching would have saved,
-// less what a prefetch costs; an expectation that is overwritten unused costs that, too. Lines that were expected too
-// shortly before they were needed raise the distance. Freestanding.
+// would miss is found there, the policy that expected it gets points for the time that prefetching would have saved;
+// each expectation takes the points that a prefetch costs. Lines that were expected too shortly before they were needed
+// raise the distance. Freestanding.
 #pragma once
 
 #include "prefetch/freestanding/policy.h"
@@ -34,8 +34,7 @@ class Counters {
   KVRM_INLINE void expect(u64 pc, Policy policy, u64 line, u32 now) {
     Test& test = tests_[test_slot(line, policy)];
     if (test.line == tag(line, policy)) return;  // expected already
-    if (test.line != 0) debit(test);
-    (void)site(pc);
+    debit(site(pc).tallies[static_cast<u32>(policy)]);
     test = {tag(line, policy), slot_of(pc, kSiteBits), now};
   }
 
@@ -87,8 +86,8 @@ class Counters {
   KVRM_INLINE void credit(Tally& tally, u32 age) {
     const bool in_time = age >= kLatency;
     const i32 saved = in_time ? kCredit : static_cast<i32>(u64{kCredit} * age / kLatency);
-    const i32 points = tally.points + saved - kDebit;
-    tally.points = static_cast<i16>(points < 0 ? 0 : points < kMost ? points : kMost);
+    const i32 points = tally.points + saved;
+    tally.points = static_cast<i16>(points < kMost ? points : kMost);
     if (in_time) {
       if (tally.late > -kLateLimit) --tally.late;
     } else if (++tally.late >= kLateLimit) {
@@ -96,12 +95,11 @@ class Counters {
       if (tally.level + 1u < kLevels) ++tally.level;
     }
   }
-  KVRM_INLINE void debit(const Test& test) {
-    Tally& tally = sites_[test.site].tallies[test.line & 3];
+  KVRM_INLINE void debit(Tally& tally) {
     const i32 points = tally.points - kDebit;
-    tally.points = static_cast<i16>(points > 0 ? points : 0);
     // As far ahead as it is, it may be wrong for that reason.
-    if (points < 0 && tally.level > 0) --tally.level;
+    if (tally.points >= kEnough && points < kEnough && tally.level > 0) --tally.level;
+    tally.points = static_cast<i16>(points > 0 ? points : 0);
   }
 
   Site sites_[1u << kSiteBits] = {};
