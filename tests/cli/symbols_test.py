@@ -161,7 +161,7 @@ class Symbols(Case):
         self.expect_host_error(run("symbols", "--build-index", self.root / "x", "--library", "nothing"), "NAME")
         self.expect_host_error(run("symbols", "--build-index", self.root / "x", "--library", f"a={self.root / 'program.c'}"), "ELF")
         self.expect_host_error(run("disasm", "--index", self.index, self.root / "program"), "--guess-names")
-        self.expect_host_error(run("models", "evaluate", "loops"), "loops")
+        self.expect_host_error(run("models", "evaluate", "tea"), "tea")
         self.expect_host_error(run("models", "evaluate", "patterns", "--corpus", self.root), "plan.json")
 
 
