@@ -135,8 +135,8 @@ Result<std::unique_ptr<CpuBackend>> CpuBackend::create(const Options& options, D
   if (!translator && options.engine == Engine::kJit && !error.empty()) return Error{error};
   std::shared_ptr<accelerate::Loops> loops;
   const bool at_once = options.proof_share >= 1;
-  // Words of proved loops are decoded again, which counts for a network, too. One that nobody has verified may take a
-  // word for another one than the prover does.
+  // Words of proved loops are decoded again, which counts for a network, too. An unverified one may take a word for
+  // another one than the prover does.
   const bool is_known = dispatch.is_table() || (at_once && !options.neural.unverified);
   if (options.accelerate && !options.profile_loops && !options.shared_memory && is_known && !dispatch.every()) {
     auto ranking = ranking_of(options.neural);
