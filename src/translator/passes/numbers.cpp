@@ -155,24 +155,6 @@ void store_flags_where_made(llvm::Function& function) {
   }
 }
 
-void load_numbers(llvm::Function& function) {
-  std::vector<llvm::LoadInst*> loads;
-  for (llvm::Instruction& instruction : llvm::instructions(function)) {
-    auto* const load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-    const llvm::Type* const number = load ? number_type_of(*load->getType()) : nullptr;
-    const auto is_number = [&](const llvm::User* user) {
-      return llvm::isa<llvm::BitCastInst>(user) && user->getType() == number;
-    };
-    if (number && llvm::any_of(load->users(), is_number)) loads.push_back(load);
-  }
-  for (llvm::LoadInst* const load : loads) {
-    llvm::IRBuilder<> builder(load);
-    Value* const number = builder.CreateLoad(number_type_of(*load->getType()), load->getPointerOperand());
-    load->replaceAllUsesWith(builder.CreateBitCast(number, load->getType()));
-    load->eraseFromParent();
-  }
-}
-
 void add_flags_where_made(llvm::Function& function) {
   const llvm::DominatorTree tree(function);
   for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {

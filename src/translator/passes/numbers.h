@@ -15,9 +15,6 @@ void add_flags_where_made(llvm::Function& function);
 // The same where flags are in memory: the frequent way neither adds nor stores.
 void store_flags_where_made(llvm::Function& function);
 
-// Numbers are loaded as such.
-void load_numbers(llvm::Function& function);
-
 // What only slow ways need of a number, its bits in a general register, is made there.
 void convert_numbers_where_used(llvm::Function& function);
 

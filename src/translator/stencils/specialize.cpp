@@ -53,8 +53,6 @@ llvm::Function* Specializer::make(const Request& request, Registers& registers) 
   if (request.second && !draft.second_row(*request.second)) return nullptr;
   draft.end_row(request.flow);
   Passes(target_).run(draft.function());
-  load_numbers(draft.function());
-  keep_numbers_in_vector_registers(draft.function());
   store_flags_where_made(draft.function());
   draft.select_word_values();
   registers.checked = draft.lower_window_checks(request.is_unchecked);
