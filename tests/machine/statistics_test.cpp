@@ -28,12 +28,12 @@ Statistics numbered(std::uint64_t scale) {
            {"regions", ++next * scale, static_cast<double>(++next * scale), ++next * scale, ++next * scale,
             ++next * scale, static_cast<double>(++next * scale)}};
   windows_given_up = {{"one", ++next * scale}, {"two", ++next * scale}};
-  loops = {++next * scale, ++next * scale,
-           ++next * scale, ++next * scale,
-           ++next * scale, {{"a call", ++next * scale}},
-           ++next * scale, {}};
+  const auto number = [&] { return ++next * scale; };
+  const auto time = [&] { return static_cast<double>(++next * scale); };
+  loops = {number(), number(), number(), number(), number(), {{"a call", number()}}, number(), number(),
+           number(), number(), time(),   time(),   {}};
   floats = {++next * scale, ++next * scale};
-  for (auto& number : dispatch.routed) number = ++next * scale;
+  for (auto& routed : dispatch.routed) routed = ++next * scale;
   for (auto& row : dispatch.confusion) row.fill(++next * scale);
   launches_reason = "why";
   device = "device";
