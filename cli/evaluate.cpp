@@ -26,7 +26,6 @@ struct EvaluateArguments {
   std::string model;
   std::string corpus;
   OracleArguments oracle;
-  std::string weights;
   std::string cases;
   std::string shortest = "1";
   std::string threshold;
@@ -198,8 +197,10 @@ int evaluate(const EvaluateArguments& arguments) {
     return evaluate_oracle(oracle);
   }
   if (arguments.model == "loops") {
-    return evaluate_loops(arguments.corpus.empty() ? "build/loops" : arguments.corpus, arguments.weights,
-                          arguments.json);
+    const auto& weights = arguments.oracle.weights;
+    if (weights.size() > 1) return host_error("models evaluate loops: one --weights, not several");
+    return evaluate_loops(arguments.corpus.empty() ? "build/loops" : arguments.corpus,
+                          weights.empty() ? "" : weights.front(), arguments.json);
   }
   if (arguments.model != "patterns") {
     return host_error("models evaluate: there are 'loops', 'oracle' and 'patterns', not '" + arguments.model + "'");
@@ -248,9 +249,10 @@ void add_evaluate(CommandSpec models, Command& chosen) {
       .show_default();
   command.option("--cases", arguments->cases,
                  "patterns: write every routine and its guess to a file, as lines of JSON");
-  command.repeated("--weights", arguments->oracle.weights,
-                   "oracle: weights of the network, a .npy file, or none; may be repeated (default: those that come "
-                   "with kvrm)");
+  command.repeated(
+      "--weights", arguments->oracle.weights,
+      "loops, oracle: weights of the network, a .npy file; may be repeated with oracle (default: those that "
+      "come with kvrm)");
   command.option("--level", arguments->oracle.level,
                  "oracle: log2 of the distance of policies that have a fixed one (default: their own)");
   command.option("--only", arguments->oracle.only, "oracle: one program of the corpus");
