@@ -143,9 +143,12 @@ void LaneLoops::propose_hot() {
 
 // Of those that are hot, by the instructions that a proof is expected to save.
 std::vector<u64>::iterator LaneLoops::most_promising() {
-  const auto gain = [&](u64 head) {
+  for (const u64 head : hot_) {
     Candidate& candidate = candidates_[head];
     if (candidate.chance < 0) candidate.chance = chance_of(head, candidate);
+  }
+  const auto gain = [&](u64 head) {
+    const Candidate& candidate = candidates_[head];
     const u64 words = (candidate.branch - head) / 4 + 1;
     return static_cast<double>(candidate.samples * words) * candidate.chance;
   };
