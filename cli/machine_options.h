@@ -31,7 +31,7 @@ struct MachineArguments {
   bool dispatch_every = false;
   std::string prefetch = "off", prefetch_choices;
   bool lane_stats = false;
-  std::string accelerate = "auto";
+  std::string accelerate = "off";
   std::string loop_ranking = "hot";
   std::string loop_weights;
   bool perf_map = false;

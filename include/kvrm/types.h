@@ -89,7 +89,7 @@ struct Options {
   bool windows = true;
   // Loops whose effect is proved run many iterations at once (docs/co-processors.md). On a GPU: in lanes that have a
   // warp each, where there are few of them, and only with a proof_share of 1.
-  bool accelerate = true;
+  bool accelerate = false;
   // The share of the run time that proving loops may take, in a thread of its own. 1: every hot loop is proved at once.
   double proof_share = 0.015;
   // CPU device, instead of `accelerate`: every instruction is traced and counted for its loop, and none is proposed.

@@ -115,7 +115,7 @@ Options options_from(const nb::kwargs& given);
   "device: str = 'auto', engine: str = 'auto', lanes: int = 1, memory: int = 4294967296, "                       \
   "shared_memory: bool = False, threads: int = 0, ordinal: int = 0, spread_jobs: bool = False, "                 \
   "jit_threshold: int | None = None, jit_budget: float | None = None, windows: bool = True, "                    \
-  "accelerate: bool = True, proof_share: float = 0.015, dispatch: str = 'table', "                               \
+  "accelerate: bool = False, proof_share: float = 0.015, dispatch: str = 'table', "                              \
   "weights: Weights | str | os.PathLike[str] | numpy.typing.ArrayLike | None = None, unverified: bool = False, " \
   "dispatch_every: bool = False"
 
