@@ -68,7 +68,7 @@ Loops::Settled Loops::settled(const LoopCode& code) {
   if (!check(*iteration, *proof, error)) proof->tables.clear();
   if (check(*iteration, *proof, error)) {
     auto proven = std::make_shared<ProvenLoop>(std::move(*iteration), std::move(*proof));
-    if (!compiler_) compiler_ = NativeCompiler::create(error);
+    if (!compiler_ && settings_.makes_code) compiler_ = NativeCompiler::create(error);
     if (compiler_) {
       if (auto native = compiler_->compile(*proven)) proven->use(native, native->function());
     }

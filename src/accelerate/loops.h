@@ -76,6 +76,7 @@ struct ProverSettings {
   double share = 1;  // of the lanes' time that proofs may take
   // What chooses which of a lane's hot loops are proved first; null: those that were hot first.
   std::shared_ptr<const Ranking> ranking = nullptr;
+  bool makes_code = true;  // of this host, where a proof allows it
 };
 
 // Safe for any number of lanes.

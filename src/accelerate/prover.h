@@ -33,9 +33,9 @@ std::optional<Proof> prove(const Iteration& iteration, std::string& refusal);
 // Whether the proof follows from the iteration; otherwise says what does not.
 bool check(const Iteration& iteration, const Proof& proof, std::string& error);
 
-// A proven loop with the storage of its program.
 class NativeLoop;
 
+// A proven loop with the storage of its program.
 class ProvenLoop {
  public:
   ProvenLoop(Iteration iteration, Proof proof);

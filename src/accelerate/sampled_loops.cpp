@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <optional>
 
+#include "accelerate/loops.h"
 #include "isa/a64_operands.h"
 #include "isa/decode.h"
 
 namespace kvrm::accelerate {
 namespace {
 
-constexpr i64 kMostWords = 64;
-constexpr u64 kPageWords = 4096 / 4;
+constexpr u64 kPageWords = memory::kPageSize / 4;
 
 // By how many words a branch back goes.
 std::optional<i64> words_back(u32 word) {
@@ -24,7 +24,7 @@ std::optional<i64> words_back(u32 word) {
     case isa::Row::TBNZ: offset = isa::TBNZ::decode(word).simm14; break;
     default: return std::nullopt;
   }
-  return offset <= 0 && -offset < kMostWords ? std::optional(-offset) : std::nullopt;
+  return offset <= 0 && -offset < static_cast<i64>(kMostWords) ? std::optional(-offset) : std::nullopt;
 }
 
 }  // namespace

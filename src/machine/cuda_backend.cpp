@@ -68,7 +68,7 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(const Options& options,
   const bool proves = options.accelerate && options.proof_share >= 1;
   if (proves && !options.shared_memory && dispatch.is_table() && !dispatch.every()) {
     std::string error;
-    loops = accelerate::Loops::create(error);
+    loops = accelerate::Loops::create(error, {.makes_code = false});
     if (!loops && options.notice) options.notice("no bulk steps of loops: " + error);
   }
   return std::unique_ptr<CudaBackend>(
